@@ -1,0 +1,80 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Called by tests/run, examples/run and benchmarks/run, with their names: installs the Debian packages that are missing
+# for them, and builds everything into build/. Exit status 2 where something is missing and can't be installed.
+set -eu
+cd "$(dirname "$0")/.."
+
+# Which job needs which packages.
+packages_for() {
+    case $1 in
+    build) echo gcc g++ gcc-12 g++-12 gcc-12-plugin-dev libc6-dev meson ninja-build pkgconf libelf-dev libdw-dev ;;
+    tests) echo check libunwind-dev gcc-11 g++-11 gcc-11-plugin-dev gfortran clang lld llvm musl-tools binutils \
+        openssl dpkg-dev tcl git ;;
+    examples) echo dpkg-dev tcl binutils ;;
+    benchmarks) echo libunwind-dev libabsl-dev valgrind dpkg-dev tcl binutils ;;
+    ci) echo clang-format shellcheck libclang-rt-dev ;;
+    *)
+        echo "prepare.sh: unknown job '$1'; known are tests, examples, benchmarks, ci" >&2
+        exit 2
+        ;;
+    esac
+}
+
+# Those of the arguments that are not installed.
+missing_of() {
+    for package; do
+        case $(dpkg-query -W -f '${Status}' "$package" 2>/dev/null) in
+        *' installed') ;;
+        *) echo "$package" ;;
+        esac
+    done
+}
+
+install_missing() {
+    if ! command -v dpkg-query >/dev/null; then
+        echo "prepare.sh: this is no Debian system; what is needed goes here by the names of Debian 12's packages:" "$@" >&2
+        return
+    fi
+    missing=$(missing_of "$@" | sort -u | tr '\n' ' ')
+    [ -n "$missing" ] || return 0
+    if [ "$(id -u)" != 0 ]; then
+        echo "These packages are missing; install them and run this again:" >&2
+        echo "sudo apt-get install --no-install-recommends ${missing% }" >&2
+        exit 2
+    fi
+    echo "Installing: $missing"
+    mkdir -p build
+    # shellcheck disable=SC2086 # one word a package
+    if ! {
+        apt-get -q update &&
+            DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=600 \
+                install --no-install-recommends $missing
+    } >build/packages.log 2>&1 </dev/null; then
+        tail -n 15 build/packages.log >&2
+        echo "prepare.sh: could not install: $missing(the whole log is build/packages.log)" >&2
+        exit 2
+    fi
+    installed=1
+}
+
+wanted=$(packages_for build)
+for job; do
+    more=$(packages_for "$job")
+    wanted="$wanted $more"
+done
+installed=0
+# shellcheck disable=SC2086 # one word a package
+install_missing $wanted
+
+# A package that has come since may change what the build found at its setup.
+if [ ! -f build/build.ninja ]; then
+    mkdir -p build
+    meson setup build >build/setup.log 2>&1 || { cat build/setup.log >&2 && exit 2; }
+elif [ "$installed" = 1 ]; then
+    meson setup --reconfigure build >build/setup.log 2>&1 || { cat build/setup.log >&2 && exit 2; }
+fi
+if ! ninja -C build >build/build.log 2>&1; then
+    cat build/build.log >&2
+    exit 2
+fi
