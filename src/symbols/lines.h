@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Files, lines and inlined functions, from DWARF by libdw. */
+#ifndef SPWALK_LINES_H
+#define SPWALK_LINES_H
+
+#include <spwalk_symbols.h>
+
+#include "elf_file.h"
+#include "string_pool.h"
+
+struct sp_lines;
+
+struct sp_location_list {
+    struct sp_location *locations;
+    size_t count;
+    size_t capacity;
+};
+
+/* The line tables of a file, which must live longer; NULL with *why set where they cannot be read. */
+struct sp_lines *sp_lines_open(const struct sp_elf *file, char **why);
+
+/*
+ * Fills list with what is executing at a virtual address, innermost first; empty where nothing is known about it. Its
+ * strings are kept in pool. Function names are linkage names where DWARF has them.
+ *
+ * Returns 0, or -1 where memory is short.
+ */
+int sp_lines_find(struct sp_lines *lines, uint64_t address, struct sp_string_pool *pool, struct sp_location_list *list);
+
+void sp_lines_close(struct sp_lines *lines);
+
+#endif
