@@ -58,7 +58,7 @@ static int build(struct entry *entries, size_t count, struct sp_function_table *
             covered = end;
         uint32_t index = (uint32_t)table->count++;
         table->functions[index] = *symbol;
-        ranges[index] = (struct sp_range){symbol->start, end, index, UINT32_MAX - index};
+        ranges[index] = (struct sp_range){symbol->start, end, index, 0};
     }
     int status = sp_ranges_flatten(ranges, table->count, &table->ranges);
     free(ranges);

@@ -3,20 +3,18 @@
 
 #include <stdlib.h>
 
-static int by_start_then_rank(const void *left, const void *right)
+static int by_start(const void *left, const void *right)
 {
     const struct sp_range *a = left, *b = right;
     if (a->start != b->start)
         return a->start < b->start ? -1 : 1;
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
-    return a->item < b->item ? -1 : a->item > b->item;
+    return a->item > b->item ? -1 : a->item < b->item;
 }
 
 struct sweep {
     struct sp_range *out;
     size_t count;
-    const struct sp_range **open; /* those begun and not yet seen to end; the last one owns the current address */
+    const struct sp_range **open; /* begun and not yet seen to end, by rank; the last one owns the current address */
     size_t depth;
     uint64_t at; /* everything below is written */
 };
@@ -36,13 +34,22 @@ static void write_up_to(struct sweep *sweep, uint64_t limit)
     sweep->at = limit;
 }
 
+/* Ranges come by start, so that among equal ranks the new one is the last. */
+static void begin(struct sweep *sweep, const struct sp_range *range)
+{
+    size_t at = sweep->depth++;
+    for (; at > 0 && sweep->open[at - 1]->rank > range->rank; at--)
+        sweep->open[at] = sweep->open[at - 1];
+    sweep->open[at] = range;
+}
+
 int sp_ranges_flatten(struct sp_range *ranges, size_t count, struct sp_ranges *result)
 {
     *result = (struct sp_ranges){0};
     if (count == 0)
         return 0;
-    qsort(ranges, count, sizeof *ranges, by_start_then_rank);
-    /* Each range begins one piece and, on ending, lets at most one other go on. */
+    qsort(ranges, count, sizeof *ranges, by_start);
+    /* A piece begins where a range begins or ends. */
     struct sweep sweep = {
         .out = calloc(2 * count, sizeof *sweep.out),
         .open = calloc(count, sizeof *sweep.open),
@@ -56,7 +63,7 @@ int sp_ranges_flatten(struct sp_range *ranges, size_t count, struct sp_ranges *r
         if (ranges[i].end <= ranges[i].start)
             continue;
         write_up_to(&sweep, ranges[i].start);
-        sweep.open[sweep.depth++] = &ranges[i];
+        begin(&sweep, &ranges[i]);
     }
     write_up_to(&sweep, UINT64_MAX);
     free(sweep.open);

@@ -16,7 +16,7 @@ struct sp_range {
     uint64_t start;
     uint64_t end;  /* the first address past it */
     uint32_t item; /* what the range belongs to: the caller's */
-    uint32_t rank; /* of two that start together the one of higher rank covers the other */
+    uint32_t rank; /* the higher covers the lower */
 };
 
 struct sp_ranges {
@@ -25,8 +25,9 @@ struct sp_ranges {
 };
 
 /*
- * Sorts ranges in place and fills result with disjoint ones: each address belongs to the range that starts last among
- * those that contain it. Empty and inverted ranges are dropped.
+ * Sorts ranges in place and fills result with disjoint ones: each address belongs to the range of highest rank among
+ * those that contain it; of equal rank, to the one that starts last; of those, to the one of the lowest item. Empty and
+ * inverted ranges are dropped.
  *
  * Returns 0, or -1 where memory is short. result->ranges is to be freed.
  */

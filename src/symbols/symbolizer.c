@@ -159,6 +159,9 @@ static int fill_locations(struct sp_symbolizer *symbolizer, struct sp_object *ob
         if (name != NULL && (list->locations[i].function = shown(symbolizer, name)) == NULL)
             return -1;
     }
+    /* Code of an assembler has lines, and its functions are symbols alone. */
+    if (list->count > 0 && list->locations[list->count - 1].function == NULL)
+        list->locations[list->count - 1].function = symbol->function;
     symbol->locations = list->locations;
     symbol->location_count = list->count;
     return 0;
