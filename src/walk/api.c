@@ -1,32 +1,48 @@
 /* SPDX-License-Identifier: MIT */
-#include <spwalk.h>
+#include "walk/start.h"
 
 #include <stddef.h>
 
 #define SP_API __attribute__((visibility("default")))
+#define SP_HIDDEN __attribute__((visibility("hidden")))
 
-SP_API int sp_backtrace(void **pcs, int max)
+/* Called by the stubs of entry.S. */
+SP_HIDDEN int sp_backtrace_from(void **pcs, int max, const struct sp_own_registers *own);
+SP_HIDDEN int sp_walk_from(const void *ucontext, struct sp_frame *frames, int max, enum sp_end *end,
+                           const struct sp_own_registers *own);
+
+int sp_backtrace_from(void **pcs, int max, const struct sp_own_registers *own)
 {
-    (void)pcs;
-    (void)max;
-    return 0;
+    if (pcs == NULL || max <= 0)
+        return 0;
+    struct sp_start start = sp_start_own(own);
+    struct sp_sink sink = {pcs, NULL, max};
+    enum sp_end end;
+    return sp_walk_fast(&start, &sink, &end);
 }
 
 SP_API int sp_backtrace_context(const void *ucontext, void **pcs, int max)
 {
-    (void)ucontext;
-    (void)pcs;
-    (void)max;
-    return 0;
+    if (ucontext == NULL || pcs == NULL || max <= 0)
+        return 0;
+    struct sp_start start = sp_start_context(ucontext);
+    struct sp_sink sink = {pcs, NULL, max};
+    enum sp_end end;
+    return sp_walk_fast(&start, &sink, &end);
 }
 
-SP_API int sp_walk(const void *ucontext, struct sp_frame *frames, int max, enum sp_end *end)
+int sp_walk_from(const void *ucontext, struct sp_frame *frames, int max, enum sp_end *end,
+                 const struct sp_own_registers *own)
 {
-    (void)ucontext;
-    (void)frames;
-    (void)max;
-    (void)end;
-    return 0;
+    if (frames == NULL || max <= 0)
+        return 0;
+    struct sp_start start = ucontext != NULL ? sp_start_context(ucontext) : sp_start_own(own);
+    struct sp_sink sink = {NULL, frames, max};
+    enum sp_end reason;
+    int count = sp_walk_fast(&start, &sink, &reason);
+    if (end != NULL)
+        *end = reason;
+    return count;
 }
 
 SP_API const char *sp_end_name(enum sp_end end)

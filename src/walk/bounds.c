@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include "walk/bounds.h"
+
+#include "module/kernel.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/auxv.h>
+
+enum { PAGE = 4096 };
+
+/*
+ * The kernel leaves at least 128 MiB below the top of the first thread's stack to that stack, whatever its limit
+ * (mmap_base in arch/x86/mm/mmap.c), so an SP nearer than this to the top is on that stack.
+ */
+#define FIRST_STACK_SPAN (UINT64_C(100) << 20)
+
+/* A thread's stack is searched for its top this far; beyond, it is treated like a coroutine's. */
+#define THREAD_STACK_SPAN (UINT64_C(1) << 30)
+
+/* One step of a walk on an unknown stack leads over at most this much. */
+#define EXTEND_SPAN (UINT64_C(16) << 20)
+
+bool sp_is_readable(uintptr_t address)
+{
+    /* rt_sigprocmask reads the new mask before it finds that `how` is none of its operations. */
+    long result = sp_syscall6(SYS_rt_sigprocmask, ~0L, (long)address, 0, 8, 0, 0);
+    return result == -EINVAL;
+}
+
+static uintptr_t page_of(uintptr_t address)
+{
+    return address & ~(uintptr_t)(PAGE - 1);
+}
+
+static bool pages_are_readable(uintptr_t lo, uintptr_t hi)
+{
+    for (uintptr_t page = page_of(lo); page < hi; page += PAGE)
+        if (!sp_is_readable(page))
+            return false;
+    return true;
+}
+
+/* The 16 random bytes that the kernel puts above the first thread's frames, below the strings of its arguments. */
+static uintptr_t first_stack_top(void)
+{
+    static uintptr_t top;
+    uintptr_t known = __atomic_load_n(&top, __ATOMIC_RELAXED);
+    if (known == 0) {
+        int saved = errno;
+        known = getauxval(AT_RANDOM) & ~UINT64_C(7);
+        errno = saved;
+        __atomic_store_n(&top, known, __ATOMIC_RELAXED);
+    }
+    return known;
+}
+
+static uintptr_t thread_control_block(void)
+{
+    uintptr_t self;
+    __asm__("movq %%fs:0, %0" : "=r"(self));
+    return self;
+}
+
+static struct sp_bounds within(uintptr_t lo, uintptr_t hi)
+{
+    return (struct sp_bounds){lo, hi - 8, false};
+}
+
+/* A handler may walk between any two of these stores: lo is what makes the pair count, so it is cleared before hi
+ * changes. */
+static void remember(uintptr_t *lo, uintptr_t *hi, uintptr_t new_lo, uintptr_t new_hi)
+{
+    if (*hi != new_hi) {
+        *lo = UINTPTR_MAX;
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        *hi = new_hi;
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    }
+    *lo = new_lo;
+}
+
+static bool is_on_alternate_stack(uintptr_t sp, stack_t *alternate)
+{
+    return sp_syscall6(SYS_sigaltstack, 0, (long)alternate, 0, 0, 0, 0) == 0 &&
+           (alternate->ss_flags & SS_DISABLE) == 0 && sp - (uintptr_t)alternate->ss_sp < alternate->ss_size;
+}
+
+static struct sp_bounds find_bounds(uintptr_t sp, struct sp_stacks *stacks)
+{
+    uintptr_t top = first_stack_top();
+    if (sp < top && top - sp < FIRST_STACK_SPAN) {
+        remember(&stacks->own_lo, &stacks->own_hi, page_of(sp), top);
+        return within(page_of(sp), top);
+    }
+    stack_t alternate;
+    if (is_on_alternate_stack(sp, &alternate)) {
+        uintptr_t lo = (uintptr_t)alternate.ss_sp, hi = lo + alternate.ss_size;
+        remember(&stacks->alt_lo, &stacks->alt_hi, lo, hi);
+        return within(lo, hi);
+    }
+    top = thread_control_block();
+    if (sp < top && top - sp < THREAD_STACK_SPAN) {
+        uintptr_t end = top == stacks->own_hi && sp < stacks->own_lo ? stacks->own_lo : top;
+        if (pages_are_readable(sp, end)) {
+            remember(&stacks->own_lo, &stacks->own_hi, page_of(sp), top);
+            return within(page_of(sp), top);
+        }
+    }
+    struct sp_bounds bounds = {sp, sp - 8, true};
+    sp_bounds_extend(&bounds, sp);
+    return bounds;
+}
+
+struct sp_bounds sp_bounds_of(uintptr_t sp, struct sp_stacks *stacks)
+{
+    if (sp >= stacks->own_lo && sp < stacks->own_hi)
+        return within(stacks->own_lo, stacks->own_hi);
+    if (sp >= stacks->alt_lo && sp < stacks->alt_hi)
+        return within(stacks->alt_lo, stacks->alt_hi);
+    return find_bounds(sp, stacks);
+}
+
+bool sp_bounds_extend(struct sp_bounds *bounds, uintptr_t address)
+{
+    if (!bounds->can_extend || address < bounds->lo || address - bounds->lo > UINTPTR_MAX / 4)
+        return false;
+    if (address <= bounds->last && bounds->last >= bounds->lo)
+        return true;
+    /* last + 8 is where the readable pages end so far. */
+    uintptr_t page = bounds->last + 8;
+    if (address - page > EXTEND_SPAN && address >= page)
+        return false;
+    for (page = page_of(page); page < address + 8; page += PAGE) {
+        if (!sp_is_readable(page))
+            return false;
+        bounds->last = page + PAGE - 8;
+    }
+    return true;
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+#include "walk/load.h"
+#include "walk/modules.h"
+#include "walk/step.h"
+#include "walk/thread.h"
+#include "word/word.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+/* The registers that a called function hands back as it got them (psABI AMD64, 3.2.1), and the pc. */
+#define PRESERVED (1u << 3 | 1u << 6 | 1u << 7 | 1u << 12 | 1u << 13 | 1u << 14 | 1u << 15 | 1u << SP_CFI_RA)
+
+struct full_walk {
+    struct sp_cfi_registers registers;
+    bool interrupted;
+    struct sp_bounds bounds;
+    struct sp_stacks *stacks;
+    unsigned stack_changes;
+    uint8_t rule; /* by which the last frame was left */
+};
+
+static bool read_memory(void *context, uintptr_t address, uint64_t *word, unsigned size)
+{
+    struct full_walk *walk = context;
+    uintptr_t at = address;
+    /* Up to the stack's last byte, though 8 are loaded. */
+    if (!sp_bounds_hold(&walk->bounds, at)) {
+        at = address + size - 8;
+        if (!sp_bounds_hold(&walk->bounds, at))
+            return false;
+    }
+    *word = sp_load(at) >> (address - at) * 8;
+    if (size < 8)
+        *word &= (UINT64_C(1) << size * 8) - 1;
+    return true;
+}
+
+static enum sp_step_result of_evaluation(enum sp_cfi_result result)
+{
+    return result == SP_CFI_UNREADABLE ? SP_STEP_UNREADABLE : SP_STEP_NO_RULE;
+}
+
+/* The value that a register has in the caller. Where it is lost, *is_known is false. */
+static enum sp_step_result restore(struct full_walk *walk, const struct sp_cfi_tables *tables,
+                                   const struct sp_cfi_rule *rule, unsigned number, uint64_t cfa, uint64_t *value,
+                                   bool *is_known)
+{
+    const struct sp_cfi_registers *registers = &walk->registers;
+    enum sp_cfi_result result;
+    uint64_t address = cfa + (uint64_t)(int64_t)rule->offset;
+    *is_known = true;
+    switch (rule->kind) {
+    case SP_CFI_SAME:
+        *value = registers->value[number];
+        *is_known = registers->known >> number & 1;
+        return SP_STEP_CALLER;
+    case SP_CFI_VAL_OFFSET:
+        *value = address;
+        return SP_STEP_CALLER;
+    case SP_CFI_REGISTER:
+        *value = registers->value[rule->source];
+        *is_known = registers->known >> rule->source & 1;
+        return SP_STEP_CALLER;
+    case SP_CFI_VAL_EXPRESSION:
+        result = sp_cfi_evaluate(tables, rule->expression, registers, &cfa, read_memory, walk, value, NULL);
+        return result == SP_CFI_VALUE ? SP_STEP_CALLER : of_evaluation(result);
+    case SP_CFI_EXPRESSION:
+        result = sp_cfi_evaluate(tables, rule->expression, registers, &cfa, read_memory, walk, &address, NULL);
+        if (result != SP_CFI_VALUE)
+            return of_evaluation(result);
+        /* fall through */
+    case SP_CFI_OFFSET:
+        return read_memory(walk, address, value, 8) ? SP_STEP_CALLER : SP_STEP_UNREADABLE;
+    default:
+        *is_known = false;
+        return SP_STEP_CALLER;
+    }
+}
+
+static enum sp_step_result arrive(struct full_walk *walk, const struct sp_cfi_registers *caller, bool interrupted)
+{
+    const uint32_t needed = 1u << SP_CFI_RSP | 1u << SP_CFI_RA;
+    uintptr_t old_sp = walk->registers.value[SP_CFI_RSP], sp = caller->value[SP_CFI_RSP];
+    if ((caller->known & needed) != needed)
+        return SP_STEP_NO_RULE;
+    bool is_same_stack = sp >= walk->bounds.lo && sp <= walk->bounds.last;
+    if (interrupted && !is_same_stack) {
+        if (walk->stack_changes++ == SP_STACK_CHANGES)
+            return SP_STEP_NO_PROGRESS;
+        walk->bounds = sp_bounds_of(sp, walk->stacks);
+    } else if (sp <= old_sp) {
+        return SP_STEP_NO_PROGRESS;
+    }
+    walk->registers = *caller;
+    walk->interrupted = interrupted;
+    return SP_STEP_CALLER;
+}
+
+static enum sp_step_result step_by_row(struct full_walk *walk, const struct sp_cfi_tables *tables,
+                                       const struct sp_cfi_row *row)
+{
+    struct sp_cfi_registers *registers = &walk->registers;
+    if (row->rules[row->return_register].kind == SP_CFI_UNDEFINED)
+        return SP_STEP_OUTERMOST;
+    uint64_t cfa;
+    if (row->cfa.kind == SP_CFA_EXPRESSION) {
+        enum sp_cfi_result result =
+            sp_cfi_evaluate(tables, row->cfa.expression, registers, NULL, read_memory, walk, &cfa, NULL);
+        if (result != SP_CFI_VALUE)
+            return of_evaluation(result);
+    } else {
+        if (!(registers->known >> row->cfa.register_number & 1))
+            return SP_STEP_NO_RULE;
+        cfa = registers->value[row->cfa.register_number] + (uint64_t)(int64_t)row->cfa.offset;
+    }
+
+    struct sp_cfi_registers caller = {.known = 0};
+    for (unsigned i = 0; i < SP_CFI_REGISTERS; i++) {
+        unsigned number = i == SP_CFI_RA ? row->return_register : i;
+        bool is_known;
+        /* A register that calls clobber is the caller's only where a rule or the kernel says so. */
+        if (row->rules[number].kind == SP_CFI_SAME && !(PRESERVED >> number & 1))
+            continue;
+        enum sp_step_result result =
+            restore(walk, tables, &row->rules[number], number, cfa, &caller.value[i], &is_known);
+        if (result != SP_STEP_CALLER) {
+            if (i == SP_CFI_RSP || i == SP_CFI_RA)
+                return result;
+            is_known = false;
+        }
+        caller.known |= (uint32_t)is_known << i;
+    }
+    walk->rule = row->signal_frame ? SP_RULE_SIGNAL : SP_RULE_CFI;
+    return arrive(walk, &caller, row->signal_frame);
+}
+
+/* Where there is no CFI, by the word: all but rbp of what is saved in the frame is lost. */
+static enum sp_step_result step_by_word(struct full_walk *walk, const struct sp_known_module *known)
+{
+    uintptr_t sp = walk->registers.value[SP_CFI_RSP], pc = walk->registers.value[SP_CFI_RA];
+    if (walk->interrupted || !sp_covered(&known->coverage, pc - 1) || !sp_bounds_hold(&walk->bounds, sp))
+        return SP_STEP_NO_RULE;
+    uint64_t word = sp_load(sp);
+    if (!sp_word_is_tagged(word) || sp_word_length(word) == 0)
+        return SP_STEP_NO_RULE;
+    uintptr_t pc_at = sp + sp_word_length(word);
+    unsigned slot = sp_word_rbp_slot(word);
+    if (!sp_bounds_hold(&walk->bounds, pc_at))
+        return SP_STEP_UNREADABLE;
+    struct sp_cfi_registers caller = {.known = 1u << SP_CFI_RSP | 1u << SP_CFI_RA};
+    caller.value[SP_CFI_RSP] = pc_at + 8;
+    caller.value[SP_CFI_RA] = sp_load(pc_at);
+    if (slot != 0) {
+        caller.value[SP_CFI_RBP] = sp_load(pc_at - 8 * slot);
+        caller.known |= 1u << SP_CFI_RBP;
+    } else {
+        caller.value[SP_CFI_RBP] = walk->registers.value[SP_CFI_RBP];
+        caller.known |= walk->registers.known & 1u << SP_CFI_RBP;
+    }
+    walk->rule = SP_RULE_WORD;
+    return arrive(walk, &caller, false);
+}
+
+static enum sp_step_result step_over_signal(struct full_walk *walk)
+{
+    uintptr_t at = walk->registers.value[SP_CFI_RSP];
+    if (!sp_bounds_hold(&walk->bounds, at) || !sp_bounds_hold(&walk->bounds, at + SP_UCONTEXT_RIP))
+        return SP_STEP_UNREADABLE;
+    struct sp_cfi_registers caller;
+    sp_registers_from_ucontext(at, &caller);
+    walk->rule = SP_RULE_SIGNAL;
+    return arrive(walk, &caller, true);
+}
+
+static enum sp_step_result step(struct full_walk *walk)
+{
+    uintptr_t pc = walk->registers.value[SP_CFI_RA];
+    uintptr_t lookup = sp_lookup_address(pc, walk->interrupted);
+    walk->rule = SP_RULE_NONE;
+    if (pc == 0 && !walk->interrupted)
+        return walk->bounds.can_extend ? SP_STEP_NO_CALLER : SP_STEP_NO_RULE;
+
+    struct sp_known_module known;
+    uintptr_t lo, hi;
+    if (!sp_modules_get(lookup, &known)) {
+        struct sp_cursor cursor = {.pc = pc,
+                                   .sp = walk->registers.value[SP_CFI_RSP],
+                                   .interrupted = walk->interrupted,
+                                   .bounds = walk->bounds,
+                                   .stacks = walk->stacks};
+        enum sp_step_result result = sp_step(&cursor);
+        if (result != SP_STEP_CALLER)
+            return result;
+        walk->bounds = cursor.bounds;
+        walk->rule = cursor.rule;
+        struct sp_cfi_registers caller = walk->registers;
+        caller.known &= PRESERVED;
+        caller.value[SP_CFI_RSP] = cursor.sp;
+        caller.value[SP_CFI_RA] = cursor.pc;
+        return arrive(walk, &caller, false);
+    }
+    if (sp_module_segment(&known.module, lookup, PF_R | PF_X, &lo, &hi) && pc < hi && sp_is_restorer(pc, hi))
+        return step_over_signal(walk);
+    struct sp_cfi_row row;
+    if (known.tables.hdr == 0 || sp_cfi_find_row(&known.tables, lookup, &row) != SP_CFI_OK)
+        return step_by_word(walk, &known);
+    return step_by_row(walk, &known.tables, &row);
+}
+
+static void start_registers(const struct sp_start *start, struct sp_cfi_registers *registers)
+{
+    if (start->ucontext != NULL) {
+        sp_registers_from_ucontext((uintptr_t)start->ucontext, registers);
+        return;
+    }
+    const struct sp_own_registers *own = start->own;
+    registers->known = PRESERVED;
+    registers->value[3] = own->rbx;
+    registers->value[6] = own->rbp;
+    registers->value[7] = own->sp;
+    registers->value[12] = own->r12;
+    registers->value[13] = own->r13;
+    registers->value[14] = own->r14;
+    registers->value[15] = own->r15;
+    registers->value[SP_CFI_RA] = own->pc;
+}
+
+int sp_walk_full(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end)
+{
+    struct full_walk walk = {.interrupted = start->interrupted, .stacks = &sp_thread.stacks};
+    start_registers(start, &walk.registers);
+    walk.bounds = sp_bounds_of(start->sp, walk.stacks);
+    int saved_errno = errno;
+
+    int n = 0;
+    enum sp_step_result result;
+    do {
+        uintptr_t sp = walk.registers.value[SP_CFI_RSP];
+        struct sp_frame frame = {.pc = walk.registers.value[SP_CFI_RA], .sp = sp, .interrupted = walk.interrupted};
+        result = step(&walk);
+        if (result == SP_STEP_NO_CALLER)
+            break;
+        frame.rule = walk.rule;
+        if (result == SP_STEP_CALLER) {
+            uintptr_t caller_sp = walk.registers.value[SP_CFI_RSP];
+            frame.size = caller_sp > sp && caller_sp - sp <= UINT32_MAX ? (uint32_t)(caller_sp - sp) : 0;
+        } else if (result != SP_STEP_OUTERMOST) {
+            frame.rule = SP_RULE_NONE;
+        } else {
+            frame.rule = SP_RULE_CFI;
+        }
+        if (sink->frames != NULL)
+            sink->frames[n] = frame;
+        else
+            sink->pcs[n] = (void *)frame.pc;
+        n++;
+    } while (result == SP_STEP_CALLER && n < sink->max);
+
+    switch (result) {
+    case SP_STEP_CALLER:
+        *end = walk.registers.value[SP_CFI_RA] == 0 && !walk.interrupted && walk.bounds.can_extend ? SP_END_OUTERMOST
+                                                                                                   : SP_END_FULL;
+        break;
+    case SP_STEP_OUTERMOST:
+    case SP_STEP_NO_CALLER:
+        *end = SP_END_OUTERMOST;
+        break;
+    case SP_STEP_UNREADABLE:
+        *end = SP_END_UNREADABLE;
+        break;
+    case SP_STEP_NO_PROGRESS:
+        *end = SP_END_NO_PROGRESS;
+        break;
+    default:
+        *end = SP_END_NO_RULE;
+        break;
+    }
+    errno = saved_errno;
+    return n;
+}

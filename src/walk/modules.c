@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include "walk/modules.h"
+
+#include "module/kernel.h"
+#include "walk/rules.h"
+
+#include <stddef.h>
+
+/*
+ * One slot a module. `sequence` is even where the slot can be read, odd while it is written, 0 while it is empty. A
+ * reader copies and then looks whether the sequence is what it was. A writer claims the slot by making it odd; a
+ * handler that interrupts it finds the slot odd and does without. The bits of a replaced module's coverage are never
+ * unmapped, so a reader that lost the race reads stale bits, not missing ones, and then drops what it read.
+ */
+struct slot {
+    uint32_t sequence;
+    size_t bits_room; /* 64-bit words that this slot's bits have room for */
+    uint64_t *bits;
+    struct sp_known_module known;
+};
+
+enum { SLOTS = 512 };
+
+static struct slot slots[SLOTS];
+static uint32_t slots_used;
+
+static struct sp_coverage program_coverage;
+static uint32_t program_coverage_state; /* 0: unknown, 1: being written, 2: to be read */
+
+uint32_t sp_modules_generation;
+
+struct sp_coverage sp_modules_program_coverage(void)
+{
+    if (__atomic_load_n(&program_coverage_state, __ATOMIC_ACQUIRE) != 2)
+        return (struct sp_coverage){0, 0, NULL};
+    return program_coverage;
+}
+
+static uint64_t hash_bytes(uint64_t hash, uintptr_t lo, uintptr_t hi)
+{
+    if (hi - lo > 64)
+        hi = lo + 64;
+    for (; hi - lo >= 4; lo += 4)
+        hash = (hash ^ *(const uint32_t *)lo) * UINT64_C(0x100000001B3);
+    return hash;
+}
+
+/* Two modules at the same addresses differ in their build-id (a note) or in the head of their table of functions. */
+static uint64_t fingerprint(const struct sp_known_module *known)
+{
+    const struct sp_module *module = &known->module;
+    uint64_t hash = (uintptr_t)module->loader_entry ^ module->hi;
+    if (known->tables.hdr % 4 == 0)
+        hash = hash_bytes(hash, known->tables.hdr, known->tables.hdr_end);
+    for (unsigned i = 0; i < module->phnum; i++) {
+        uintptr_t lo, hi, at = module->bias + module->phdr[i].p_vaddr;
+        if (module->phdr[i].p_type == PT_NOTE && at % 4 == 0 && sp_module_segment(module, at, PF_R, &lo, &hi) &&
+            module->phdr[i].p_memsz <= hi - at)
+            hash = hash_bytes(hash, at, at + module->phdr[i].p_memsz);
+    }
+    return hash;
+}
+
+/* Everything but the coverage. */
+static bool describe(uintptr_t address, struct sp_known_module *known)
+{
+    struct sp_module *module = &known->module;
+    if (!sp_module_find(address, module))
+        return false;
+    if (module->phdr == NULL)
+        sp_module_read_headers(module);
+    known->coverage = (struct sp_coverage){0, 0, NULL};
+    known->tables = (struct sp_cfi_tables){0};
+    for (unsigned i = 0; i < module->phnum; i++) {
+        const Elf64_Phdr *p = &module->phdr[i];
+        uintptr_t lo, hi, hdr = module->bias + p->p_vaddr;
+        if (p->p_type != PT_GNU_EH_FRAME || !sp_module_segment(module, hdr, PF_R, &lo, &hi))
+            continue;
+        known->tables.hdr = hdr;
+        known->tables.hdr_end = p->p_memsz < hi - hdr ? hdr + p->p_memsz : hi;
+        known->tables.segment_lo = lo;
+        known->tables.segment_hi = hi;
+    }
+    known->fingerprint = fingerprint(known);
+    known->is_volatile = !sp_module_is_permanent(module);
+    return true;
+}
+
+static void build_coverage(struct slot *slot, struct sp_known_module *known)
+{
+    uintptr_t lo, span;
+    if (!sp_coverage_extents(&known->module, &lo, &span))
+        return;
+    size_t words = sp_coverage_words(span);
+    if (words > slot->bits_room) {
+        /* The old bits stay mapped for readers that may still hold them; room doubles, so that this ends. */
+        size_t room = words * (slot->bits_room != 0 ? 2 : 1);
+        room = (room + 511) & ~(size_t)511;
+        uint64_t *bits = sp_map_pages(room * sizeof *bits);
+        if (bits == NULL)
+            return;
+        slot->bits = bits;
+        slot->bits_room = room;
+    } else {
+        for (size_t i = 0; i < words; i++)
+            slot->bits[i] = 0;
+    }
+    sp_coverage_fill(&known->module, lo, span, slot->bits);
+    known->coverage = (struct sp_coverage){lo, span, slot->bits};
+}
+
+static void publish_program_coverage(const struct sp_known_module *known)
+{
+    uint32_t unknown = 0;
+    if (known->is_volatile || known->coverage.span == 0 ||
+        !__atomic_compare_exchange_n(&program_coverage_state, &unknown, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        return;
+    program_coverage = known->coverage;
+    __atomic_store_n(&program_coverage_state, 2, __ATOMIC_RELEASE);
+}
+
+/* Records a module in a slot whose sequence was `sequence`. Where another has claimed it meanwhile, does without. */
+static void record(struct slot *slot, uint32_t sequence, struct sp_known_module *known)
+{
+    if (!__atomic_compare_exchange_n(&slot->sequence, &sequence, sequence + 1, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
+        return;
+    build_coverage(slot, known);
+    slot->known = *known;
+    __atomic_store_n(&slot->sequence, sequence + 2, __ATOMIC_RELEASE);
+    publish_program_coverage(known);
+}
+
+static bool read_slot(struct slot *slot, uintptr_t address, struct sp_known_module *known, uint32_t *sequence)
+{
+    *sequence = __atomic_load_n(&slot->sequence, __ATOMIC_ACQUIRE);
+    if (*sequence == 0 || *sequence % 2 != 0)
+        return false;
+    if (address < slot->known.module.lo || address >= slot->known.module.hi)
+        return false;
+    *known = slot->known;
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return __atomic_load_n(&slot->sequence, __ATOMIC_RELAXED) == *sequence;
+}
+
+static void void_what_was_remembered(void)
+{
+    __atomic_add_fetch(&sp_modules_generation, 1, __ATOMIC_ACQ_REL);
+    sp_rules_forget();
+}
+
+bool sp_modules_get(uintptr_t address, struct sp_known_module *known)
+{
+    uint32_t used = __atomic_load_n(&slots_used, __ATOMIC_ACQUIRE);
+    struct sp_known_module now;
+    for (uint32_t i = 0; i < used; i++) {
+        uint32_t sequence;
+        if (!read_slot(&slots[i], address, known, &sequence))
+            continue;
+        if (!known->is_volatile)
+            return true;
+        bool is_loaded = describe(address, &now);
+        if (is_loaded && now.module.lo == known->module.lo && now.fingerprint == known->fingerprint)
+            return true;
+        void_what_was_remembered();
+        if (!is_loaded)
+            return false;
+        *known = now;
+        record(&slots[i], sequence, known);
+        return true;
+    }
+    if (!describe(address, known))
+        return false;
+    /* A slot is taken for good: two threads that meet a new module at once may take two, which does no harm. */
+    if (used < SLOTS) {
+        used = __atomic_fetch_add(&slots_used, 1, __ATOMIC_ACQ_REL);
+        if (used < SLOTS)
+            record(&slots[used], 0, known);
+    }
+    return true;
+}

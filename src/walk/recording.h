@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The frames of a walk on their way to being remembered (thread.h).
+ *
+ *     old row    the last walk's frames; the walk may come onto it at some frame and follow it from there
+ *     new row    the frames that are not on the old row
+ *
+ * At the end the new frames are put in front of the part of the old row that the walk ended on, or, where it ended
+ * elsewhere, the new row is the one to remember.
+ */
+#ifndef SPWALK_RECORDING_H
+#define SPWALK_RECORDING_H
+
+#include "walk/step.h"
+#include "walk/thread.h"
+
+#include <stddef.h>
+
+struct sp_recording {
+    struct sp_memory *memory; /* NULL: nothing is kept */
+    struct sp_kept_row *old_row, *new_row;
+    struct sp_kept_frame *at;     /* where the next new frame goes */
+    struct sp_kept_frame *limit;  /* the new row's end */
+    struct sp_kept_frame *guess;  /* the old frame that the walk comes to next, if to any */
+    struct sp_kept_frame *reused; /* the old frame where the walk came onto the old row; NULL: it is not on it */
+    bool is_old_checked;          /* the modules of the old row have been looked at */
+    struct sp_kept_frame spare;   /* written where the new row is full */
+    uintptr_t modules[SP_KEPT_MODULES];
+};
+
+/* A word that equals no return address: no call returns to 1. */
+extern const uint64_t sp_no_slot;
+
+/* Takes the thread's memory; recording->memory is NULL where there is none. */
+void sp_recording_begin(struct sp_recording *recording, uintptr_t walker_sp);
+
+/* Whether the old row may be believed where its slots agree. Where not, it is emptied, and recording->guess is its end.
+ */
+bool sp_recording_check_old(struct sp_recording *recording, struct sp_cursor *cursor);
+
+/* The walk has left the old row after `left`: the frames it was on there become new ones. */
+void sp_recording_leave_old(struct sp_recording *recording, const struct sp_kept_frame *left);
+
+/* The walk went to another stack: only that one is kept. */
+void sp_recording_restart(struct sp_recording *recording);
+
+/* Makes what was recorded the thread's last walk. generation: sp_modules_generation at the walk's start. */
+void sp_recording_end(struct sp_recording *recording, const struct sp_cursor *cursor, uint32_t generation);
+
+/* Drops what was recorded. */
+void sp_recording_drop(struct sp_recording *recording);
+
+#endif

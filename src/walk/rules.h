@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A rule says how to leave a frame, in 64 bits, so that a table of rules can be read and written at any moment, by
+ * handlers too, without a lock and without tearing.
+ *
+ *     kind SP         (sp, ra) = (sp + 8n, *(sp + 8n - 8))        rbp = slot ? *(cfa - 8 - 8 slot) : rbp
+ *     kind RBP        (sp, ra) = (rbp + 8n, *(rbp + 8n - 8))      likewise, where cfa = the new sp
+ *     kind SIGNAL     all registers from the ucontext at sp
+ *     kind OUTERMOST  there is no caller
+ *     kind COMPLEX    the CFI row says more than fits here: it is looked up and evaluated each time
+ *
+ *     bits 63..28  tag, the upper bits of the hashed look-up address; the lower ones are the rule's place in the table
+ *     bit  27      the rule is its function's frame word
+ *     bit  26      the module may be unloaded: ask once a walk whether it is still the same
+ *     bits 25..23  kind (0: none)
+ *     bits 22..18  rbp slot: 0 = not saved, n = saved at CFA - 8 - 8n
+ *     bits 17..0   n
+ */
+#ifndef SPWALK_RULES_H
+#define SPWALK_RULES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef uint64_t sp_rule;
+
+enum sp_rule_kind {
+    SP_KIND_NONE,
+    SP_KIND_SP,
+    SP_KIND_RBP,
+    SP_KIND_SIGNAL,
+    SP_KIND_OUTERMOST,
+    SP_KIND_COMPLEX,
+};
+
+#define SP_RULE_OFFSET_MAX ((UINT64_C(1) << 18) - 1)
+#define SP_RULE_SLOT_MAX 31
+#define SP_RULE_VOLATILE (UINT64_C(1) << 26)
+#define SP_RULE_BY_WORD (UINT64_C(1) << 27)
+#define SP_RULE_TAG (~UINT64_C(0) << 28)
+
+static inline sp_rule sp_rule_make(enum sp_rule_kind kind, uint64_t words, unsigned slot)
+{
+    return (uint64_t)kind << 23 | (uint64_t)slot << 18 | words;
+}
+
+static inline enum sp_rule_kind sp_rule_kind(sp_rule rule)
+{
+    return (enum sp_rule_kind)(rule >> 23 & 7);
+}
+
+/* The bytes from the rule's register to the CFA. */
+static inline uint64_t sp_rule_offset(sp_rule rule)
+{
+    return (rule & SP_RULE_OFFSET_MAX) * 8;
+}
+
+static inline unsigned sp_rule_slot(sp_rule rule)
+{
+    return rule >> 18 & SP_RULE_SLOT_MAX;
+}
+
+/*
+ * The per-address cache. A look-up address is a return address less 1, or an interrupted pc.
+ *
+ * The hash is a bijection of 48 bits: 12 are the place, 36 the tag, so a rule found is never another address's.
+ */
+#define SP_RULES_LOG2 12
+
+extern uint64_t sp_rules[1 << SP_RULES_LOG2];
+
+static inline uint64_t sp_rules_hash(uintptr_t address)
+{
+    return (address * UINT64_C(0x9E3779B97F4B)) << 16 >> 16;
+}
+
+/* The rule for an address, or 0 where the cache has none. */
+static inline sp_rule sp_rules_get(uintptr_t address)
+{
+    uint64_t hash = sp_rules_hash(address);
+    uint64_t entry = __atomic_load_n(&sp_rules[hash >> (48 - SP_RULES_LOG2)], __ATOMIC_RELAXED);
+    if (entry >> 28 != (hash & ((UINT64_C(1) << (48 - SP_RULES_LOG2)) - 1)) || address >> 48 != 0)
+        return 0;
+    return entry & ~SP_RULE_TAG;
+}
+
+static inline void sp_rules_put(uintptr_t address, sp_rule rule)
+{
+    uint64_t hash = sp_rules_hash(address);
+    if (address >> 48 == 0)
+        __atomic_store_n(&sp_rules[hash >> (48 - SP_RULES_LOG2)], hash << 28 | rule, __ATOMIC_RELAXED);
+}
+
+/* Forgets all, after a module has been replaced by another. */
+void sp_rules_forget(void);
+
+#endif

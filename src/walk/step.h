@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One step of a walk by anything but a word: finds the rule of a frame, keeps it for the next time, follows it.
+ */
+#ifndef SPWALK_STEP_H
+#define SPWALK_STEP_H
+
+#include "walk/bounds.h"
+#include "walk/modules.h"
+#include "walk/rules.h"
+#include "walk/start.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum sp_step_result {
+    SP_STEP_CALLER,    /* the caller's frame is in the cursor */
+    SP_STEP_OUTERMOST, /* there is no caller */
+    SP_STEP_NO_CALLER, /* a coroutine's: the return address is 0, so the frame before was the outermost */
+    SP_STEP_NO_RULE,
+    SP_STEP_UNREADABLE,
+    SP_STEP_NO_PROGRESS,
+    SP_STEP_FULL_WALK, /* the rule needs a register that the fast walk does not follow */
+};
+
+/* How many times a walk goes from one stack to another. */
+enum { SP_STACK_CHANGES = 16 };
+
+struct sp_cursor {
+    uintptr_t pc, sp;
+    bool interrupted;
+    uintptr_t rbp_at; /* where the frame's rbp is saved; 0: it is what it was at the start, in `rbp` */
+    uintptr_t rbp;
+
+    struct sp_bounds bounds;
+    struct sp_stacks *stacks;
+    unsigned stack_changes;
+
+    struct sp_coverage coverage; /* of the module that was last found to have words */
+
+    /* A volatile module that has been found unchanged in this walk. */
+    uintptr_t checked_lo, checked_hi;
+    /* All volatile modules of this walk; -1: more than there is room for. */
+    int module_count;
+    uintptr_t *modules; /* SP_KEPT_MODULES, or NULL where nobody asks */
+
+    /* Of the last step: */
+    uint8_t rule;     /* an enum sp_rule */
+    uint8_t rbp_slot; /* where `depends_on_sp_alone`: n where rbp is saved at CFA - 8 - 8n, 0 where it is not saved */
+    bool depends_on_sp_alone;
+};
+
+/* The step from the cursor's frame to its caller's. */
+enum sp_step_result sp_step(struct sp_cursor *cursor);
+
+/* Makes sure that a volatile module that holds an address is what it was. Returns false where it is not. */
+bool sp_step_check_module(struct sp_cursor *cursor, uintptr_t address);
+
+/*
+ * Whether the code at pc is the signal restorer, `mov $15, %rax; syscall`, which the kernel's signal frame returns to,
+ * in glibc and musl alike. [pc, end) can be read.
+ */
+bool sp_is_restorer(uintptr_t pc, uintptr_t end);
+
+/* Whether an address can be one that a call returns to: in executable code of a module, with a call before it. */
+bool sp_follows_call(uintptr_t address);
+
+static inline uintptr_t sp_lookup_address(uintptr_t pc, bool interrupted)
+{
+    return pc - !interrupted;
+}
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+#include "walk/thread.h"
+
+#include "module/kernel.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+
+__thread struct sp_thread sp_thread;
+
+/*
+ * Memory of threads that have ended, for threads to come. Taken whole and put back less one, so that no entry can go
+ * and come back (ABA) under a thread that is taking one.
+ */
+static struct sp_memory *free_memory;
+
+static pthread_key_t thread_end;
+static uint32_t thread_end_state; /* 0: no key yet, 1: being made, 2: made, 3: cannot be had */
+
+static void put_free(struct sp_memory *first, struct sp_memory *last)
+{
+    struct sp_memory *head = __atomic_load_n(&free_memory, __ATOMIC_RELAXED);
+    do
+        last->next_free = head;
+    while (!__atomic_compare_exchange_n(&free_memory, &head, first, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}
+
+static struct sp_memory *get_free(void)
+{
+    struct sp_memory *all = __atomic_exchange_n(&free_memory, NULL, __ATOMIC_ACQUIRE);
+    if (all == NULL)
+        return NULL;
+    if (all->next_free != NULL) {
+        struct sp_memory *last = all->next_free;
+        while (last->next_free != NULL)
+            last = last->next_free;
+        put_free(all->next_free, last);
+    }
+    return all;
+}
+
+static void end_thread(void *data)
+{
+    struct sp_memory *memory = data;
+    sp_thread.has_ended = 1;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    sp_thread.memory = NULL;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    put_free(memory, memory);
+}
+
+/*
+ * The key is made when the library is loaded: a key with a low number keeps its value in the thread control block, so
+ * that pthread_setspecific does not allocate and can be called in a handler (glibc: the first 32 keys; musl: all).
+ */
+__attribute__((constructor)) static void make_key(void)
+{
+    bool made = pthread_key_create(&thread_end, end_thread) == 0 && thread_end < 32;
+    __atomic_store_n(&thread_end_state, made ? 2 : 3, __ATOMIC_RELEASE);
+}
+
+static void forget_frames(struct sp_memory *memory)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        struct sp_kept_row *row = &memory->rows[i];
+        row->first = row->end = SP_KEPT_ROOM;
+        row->frames[SP_KEPT_ROOM].sp = UINTPTR_MAX;
+        row->module_count = 0;
+    }
+}
+
+static bool is_on_alternate_stack(void)
+{
+    stack_t alternate;
+    return sp_syscall6(SYS_sigaltstack, 0, (long)&alternate, 0, 0, 0, 0) != 0 || (alternate.ss_flags & SS_ONSTACK) != 0;
+}
+
+static struct sp_memory *new_memory(void)
+{
+    if (sp_thread.has_ended || __atomic_load_n(&thread_end_state, __ATOMIC_ACQUIRE) != 2)
+        return NULL;
+    struct sp_memory *memory = get_free();
+    if (memory == NULL)
+        memory = sp_map_pages(sizeof *memory);
+    if (memory == NULL)
+        return NULL;
+    memory->walk_sp = 0;
+    memory->current = 0;
+    forget_frames(memory);
+    return memory;
+}
+
+struct sp_memory *sp_memory_take(uintptr_t sp)
+{
+    struct sp_thread *thread = &sp_thread;
+    struct sp_memory *memory = thread->memory;
+    if (memory == NULL) {
+        if (thread->walks < 2 && thread->walks++ == 0)
+            return NULL;
+        memory = new_memory();
+        if (memory == NULL)
+            return NULL;
+        memory->walk_sp = sp;
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        if (thread->memory != NULL) {
+            /* A handler that walked meanwhile has got some. */
+            put_free(memory, memory);
+            return NULL;
+        }
+        thread->memory = memory;
+        pthread_setspecific(thread_end, memory);
+        return memory;
+    }
+    /*
+     * A walk that has it already was interrupted by this one, or left by a longjmp out of a handler. It is the latter
+     * where its frame is gone: where the thread's own stack has been cut back above it.
+     */
+    uintptr_t walk_sp = memory->walk_sp;
+    if (walk_sp != 0) {
+        const struct sp_stacks *stacks = &thread->stacks;
+        bool both_own = walk_sp >= stacks->own_lo && sp < stacks->own_hi;
+        if (!both_own || sp <= walk_sp || is_on_alternate_stack())
+            return NULL;
+        forget_frames(memory);
+    }
+    memory->walk_sp = sp;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    return memory;
+}

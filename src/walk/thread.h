@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a thread keeps between its walks: the extents of its stacks, and from its second walk on the frames of the last.
+ *
+ * The frames are kept innermost first, so that a walk whose inner frames differ and whose outer ones do not replaces
+ * the inner ones in front of the others. A frame that is remembered is a guess. It is used where a walk arrives at the
+ * same pc and SP, and then only if the word where its return address was found still holds the same return address: the
+ * same pc, the same SP and a rule that depends on nothing else give the same caller.
+ */
+#ifndef SPWALK_THREAD_H
+#define SPWALK_THREAD_H
+
+#include "walk/bounds.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A frame, and the word that shows that the walk still comes to it from the frame before. */
+struct sp_kept_frame {
+    const uint64_t *slot; /* where its pc was read; a word that never equals pc where the rule of the frame before it
+                             depends on more than its pc and SP */
+    uint64_t pc;
+    uintptr_t sp;
+    uint8_t rule;     /* an enum sp_rule */
+    uint8_t rbp_slot; /* n: its rule is kind SP, and rbp is saved at CFA - 8 - 8n; 0: not saved, or another kind */
+    uint8_t flags;
+};
+
+enum {
+    SP_KEPT_INTERRUPTED = 1, /* pc is exact */
+    SP_KEPT_OUTERMOST = 2,   /* it has no caller */
+};
+
+enum {
+    SP_KEPT_FRAMES = 1024,
+    SP_KEPT_ROOM = 256,  /* left in front of a new row of frames, for the next ones that are put before them */
+    SP_KEPT_MODULES = 6, /* volatile modules that a row of frames may go through */
+};
+
+struct sp_kept_row {
+    uint32_t first, end;   /* the frames are frames[first .. end - 1] */
+    uint32_t generation;   /* sp_modules_generation when they were walked */
+    uint32_t module_count; /* volatile modules they go through */
+    uintptr_t modules[SP_KEPT_MODULES];
+    struct sp_kept_frame frames[SP_KEPT_ROOM + SP_KEPT_FRAMES + 1]; /* one past the last: sp == UINTPTR_MAX */
+};
+
+struct sp_memory {
+    struct sp_memory *next_free;
+    uintptr_t walk_sp; /* SP of the walk that is using this; 0: none */
+    uint32_t current;  /* which row holds the last walk; the other one is written by the next */
+    struct sp_kept_row rows[2];
+};
+
+struct sp_thread {
+    struct sp_stacks stacks;
+    struct sp_memory *memory; /* NULL: none yet */
+    uint8_t walks;            /* 0 before the first; stops at 2 */
+    uint8_t has_ended;        /* its destructors have run: it gets no memory any more */
+};
+
+extern __thread struct sp_thread sp_thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/*
+ * Takes the thread's memory for a walk that starts at sp. Returns NULL where there is none to be had: at the first walk
+ * of a thread, in a handler that interrupted a walk, where memory is short.
+ */
+struct sp_memory *sp_memory_take(uintptr_t sp);
+
+static inline void sp_memory_give_back(struct sp_memory *memory)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    memory->walk_sp = 0;
+}
+
+#endif
