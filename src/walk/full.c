@@ -97,11 +97,12 @@ static enum sp_step_result arrive(struct full_walk *walk, const struct sp_cfi_re
     return SP_STEP_CALLER;
 }
 
-static enum sp_step_result step_by_row(struct full_walk *walk, const struct sp_cfi_tables *tables,
+static enum sp_step_result step_by_row(struct full_walk *walk, const struct sp_known_module *known,
                                        const struct sp_cfi_row *row)
 {
     struct sp_cfi_registers *registers = &walk->registers;
-    if (row->rules[row->return_register].kind == SP_CFI_UNDEFINED)
+    const struct sp_cfi_tables *tables = &known->tables;
+    if (sp_row_is_outermost(row, &known->module))
         return SP_STEP_OUTERMOST;
     uint64_t cfa;
     if (row->cfa.kind == SP_CFA_EXPRESSION) {
@@ -203,9 +204,9 @@ static enum sp_step_result step(struct full_walk *walk)
     if (sp_module_segment(&known.module, lookup, PF_R | PF_X, &lo, &hi) && pc < hi && sp_is_restorer(pc, hi))
         return step_over_signal(walk);
     struct sp_cfi_row row;
-    if (known.tables.hdr == 0 || sp_cfi_find_row(&known.tables, lookup, &row) != SP_CFI_OK)
+    if (known.tables.hdr == 0 || !sp_find_row(pc, walk->interrupted, &known, &row))
         return step_by_word(walk, &known);
-    return step_by_row(walk, &known.tables, &row);
+    return step_by_row(walk, &known, &row);
 }
 
 static void start_registers(const struct sp_start *start, struct sp_cfi_registers *registers)

@@ -37,9 +37,37 @@ bool sp_follows_call(uintptr_t address)
     return false;
 }
 
-static sp_rule rule_of_row(const struct sp_cfi_row *row)
+bool sp_find_row(uintptr_t pc, bool interrupted, const struct sp_known_module *known, struct sp_cfi_row *row)
 {
-    if (row->rules[row->return_register].kind == SP_CFI_UNDEFINED)
+    enum sp_cfi_status status = sp_cfi_find_row(&known->tables, sp_lookup_address(pc, interrupted), row);
+    if (status == SP_CFI_NONE && !interrupted)
+        /* Put there by hand, as makecontext does: a function that is returned to though it called nothing. */
+        return sp_cfi_find_row(&known->tables, pc, row) == SP_CFI_OK && row->function_lo == pc && !sp_follows_call(pc);
+    return status == SP_CFI_OK;
+}
+
+/*
+ * Whether a function begins with `mov %rbx, %rsp`: glibc's __start_context, which the first function of a context made by
+ * makecontext returns to. It has no caller, though its CFI says nothing of that.
+ */
+static bool takes_over_stack(const struct sp_module *module, uintptr_t function)
+{
+    static const uint8_t code[] = {0x48, 0x89, 0xdc};
+    uintptr_t lo, hi;
+    if (!sp_module_segment(module, function, PF_R | PF_X, &lo, &hi) || hi - function < sizeof code)
+        return false;
+    const uint8_t *at = (const uint8_t *)function;
+    return at[0] == code[0] && at[1] == code[1] && at[2] == code[2];
+}
+
+bool sp_row_is_outermost(const struct sp_cfi_row *row, const struct sp_module *module)
+{
+    return row->rules[row->return_register].kind == SP_CFI_UNDEFINED || takes_over_stack(module, row->function_lo);
+}
+
+static sp_rule rule_of_row(const struct sp_cfi_row *row, const struct sp_module *module)
+{
+    if (sp_row_is_outermost(row, module))
         return sp_rule_make(SP_KIND_OUTERMOST, 0, 0);
 
     const sp_rule complex = sp_rule_make(SP_KIND_COMPLEX, 0, 0);
@@ -140,8 +168,8 @@ static sp_rule find_rule(struct sp_cursor *cursor)
 
     struct sp_cfi_row row;
     sp_rule rule = 0;
-    if (known.tables.hdr != 0 && sp_cfi_find_row(&known.tables, lookup, &row) == SP_CFI_OK)
-        rule = rule_of_row(&row);
+    if (known.tables.hdr != 0 && sp_find_row(cursor->pc, cursor->interrupted, &known, &row))
+        rule = rule_of_row(&row, &known.module);
     bool is_sure = rule != 0;
     if (!cursor->interrupted) {
         sp_rule by_word = rule_of_word(cursor, &known, rule);
@@ -212,7 +240,7 @@ static enum sp_step_result step_by_row(struct sp_cursor *cursor)
     struct sp_known_module known;
     struct sp_cfi_row row;
     uintptr_t lookup = sp_lookup_address(cursor->pc, cursor->interrupted);
-    if (!sp_modules_get(lookup, &known) || sp_cfi_find_row(&known.tables, lookup, &row) != SP_CFI_OK)
+    if (!sp_modules_get(lookup, &known) || !sp_find_row(cursor->pc, cursor->interrupted, &known, &row))
         return SP_STEP_NO_RULE;
     if (row.signal_frame || row.return_register != SP_CFI_RA)
         return SP_STEP_FULL_WALK;

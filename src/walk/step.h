@@ -56,6 +56,12 @@ enum sp_step_result sp_step(struct sp_cursor *cursor);
 /* Makes sure that a volatile module that holds an address is what it was. Returns false where it is not. */
 bool sp_step_check_module(struct sp_cursor *cursor, uintptr_t address);
 
+/* The row of CFI for a frame's pc. Returns false where there is none. */
+bool sp_find_row(uintptr_t pc, bool interrupted, const struct sp_known_module *known, struct sp_cfi_row *row);
+
+/* Whether a row's function has no caller. */
+bool sp_row_is_outermost(const struct sp_cfi_row *row, const struct sp_module *module);
+
 /*
  * Whether the code at pc is the signal restorer, `mov $15, %rax; syscall`, which the kernel's signal frame returns to,
  * in glibc and musl alike. [pc, end) can be read.
