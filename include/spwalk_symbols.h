@@ -82,6 +82,8 @@ struct sp_symbol {
     /* What was refused on the way, and why (a debug file of another build-id, a wrong CRC, a damaged table); else
      * NULL. */
     const char *note;
+    int damaged; /* 1: note tells of damage in the module's file or its debug file, so that the answer may lack what it
+                    could not read */
 };
 
 /* What a symbolizer is to do; or-ed. */

@@ -3,6 +3,7 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@ struct unit {
     Dwarf_Die split;  /* has the functions: the same, or the unit in the .dwo file */
     Dwarf_Off offset; /* die's, by which units are sorted */
     bool has_ranges;
-    bool scopes_read;
+    bool entered;
     struct sp_scopes scopes;
 };
 
@@ -26,6 +27,7 @@ struct sp_lines {
     size_t count;
     size_t capacity;
     struct sp_ranges ranges; /* item is an index into units */
+    char *damage;
 };
 
 /*
@@ -152,6 +154,11 @@ struct sp_lines *sp_lines_open(const struct sp_elf *file, char **why)
     return NULL;
 }
 
+const char *sp_lines_damage(const struct sp_lines *lines)
+{
+    return lines->damage;
+}
+
 void sp_lines_close(struct sp_lines *lines)
 {
     if (lines == NULL)
@@ -161,6 +168,7 @@ void sp_lines_close(struct sp_lines *lines)
     free(lines->units);
     free(lines->ranges.ranges);
     dwarf_end(lines->dwarf);
+    free(lines->damage);
     free(lines);
 }
 
@@ -242,6 +250,18 @@ static struct sp_location *add_location(struct sp_location_list *list)
     return &list->locations[list->count++];
 }
 
+/* Reads a unit's functions and lines at the first address in it. */
+static int enter(struct sp_lines *lines, struct unit *unit)
+{
+    Dwarf_Lines *rows;
+    size_t count;
+    unit->entered = true;
+    if (dwarf_hasattr(&unit->die, DW_AT_stmt_list) && dwarf_getsrclines(&unit->die, &rows, &count) != 0)
+        sp_why(&lines->damage, "%s: the line table of the unit at 0x%" PRIx64 " in .debug_info is damaged: %s",
+               lines->file->path, (uint64_t)unit->offset, dwarf_errmsg(-1));
+    return sp_scopes_read(&unit->split, &unit->scopes);
+}
+
 int sp_lines_find(struct sp_lines *lines, uint64_t address, struct sp_string_pool *pool, struct sp_location_list *list)
 {
     list->count = 0;
@@ -249,9 +269,8 @@ int sp_lines_find(struct sp_lines *lines, uint64_t address, struct sp_string_poo
     if (range == NULL)
         return 0;
     struct unit *unit = &lines->units[range->item];
-    if (!unit->scopes_read && sp_scopes_read(&unit->split, &unit->scopes) != 0)
+    if (!unit->entered && enter(lines, unit) != 0)
         return -1;
-    unit->scopes_read = true;
     struct sp_location *location = add_location(list);
     if (location == NULL || set_line(unit, address, pool, location) != 0)
         return -1;

@@ -27,6 +27,9 @@ struct sp_lines *sp_lines_open(const struct sp_elf *file, char **why);
  */
 int sp_lines_find(struct sp_lines *lines, uint64_t address, struct sp_string_pool *pool, struct sp_location_list *list);
 
+/* What was found damaged on the way, or NULL. */
+const char *sp_lines_damage(const struct sp_lines *lines);
+
 void sp_lines_close(struct sp_lines *lines);
 
 #endif

@@ -66,7 +66,7 @@ static int read_sources(struct sp_object *object, bool follow, const char *debug
             return -1;
     }
     if (object->table_count == 0) {
-        object->debugdata = sp_debugdata_open(object->file, &object->note);
+        object->debugdata = sp_debugdata_open(object->file, &object->damage);
         if (object->debugdata != NULL && add_table(object, object->debugdata, SHT_SYMTAB, SP_SOURCE_DEBUGDATA) != 0)
             return -1;
     }
@@ -164,9 +164,9 @@ struct sp_lines *sp_object_lines(struct sp_object *object)
         return object->lines;
     object->lines_tried = true;
     if (sp_elf_has_dwarf(object->file))
-        object->lines = sp_lines_open(object->file, &object->note);
+        object->lines = sp_lines_open(object->file, &object->damage);
     else if (object->debug_file != NULL && sp_elf_has_dwarf(object->debug_file))
-        object->lines = sp_lines_open(object->debug_file, &object->note);
+        object->lines = sp_lines_open(object->debug_file, &object->damage);
     return object->lines;
 }
 
@@ -181,6 +181,7 @@ void sp_object_close(struct sp_object *object)
     sp_elf_close(object->debug_file);
     sp_elf_close(object->file);
     free(object->note);
+    free(object->damage);
     free(object->path);
     free(object);
 }

@@ -32,7 +32,8 @@ struct sp_object {
 
     struct sp_lines *lines; /* NULL until asked for, and where there are none */
     bool lines_tried;
-    char *note; /* what was refused, or NULL */
+    char *note;   /* what was refused, or NULL */
+    char *damage; /* what is damaged, or NULL */
 };
 
 /*

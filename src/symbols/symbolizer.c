@@ -167,6 +167,17 @@ static int fill_locations(struct sp_symbolizer *symbolizer, struct sp_object *ob
     return 0;
 }
 
+static int fill_note(struct sp_symbolizer *symbolizer, const struct sp_object *object, struct sp_symbol *symbol)
+{
+    const char *damage = object->damage;
+    if (damage == NULL && object->lines != NULL)
+        damage = sp_lines_damage(object->lines);
+    const char *note = damage != NULL ? damage : object->note;
+    symbol->damaged = damage != NULL || object->file == NULL;
+    symbol->note = keep(symbolizer, note);
+    return note != NULL && symbol->note == NULL ? -1 : 0;
+}
+
 static int out_of_memory(void)
 {
     errno = ENOMEM;
@@ -198,7 +209,7 @@ int sp_symbolize(struct sp_symbolizer *symbolizer, const struct sp_modules *modu
         return out_of_memory();
     if ((symbolizer->flags & SP_LINES) != 0 && fill_locations(symbolizer, object, address, symbol) != 0)
         return out_of_memory();
-    if (object->note != NULL && (symbol->note = keep(symbolizer, object->note)) == NULL)
+    if (fill_note(symbolizer, object, symbol) != 0)
         return out_of_memory();
     return symbol->miss == SP_MISS_NONE;
 }

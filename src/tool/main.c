@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+
+static const struct {
+    const char *name;
+    sp_command_function *run;
+    const char *summary;
+} commands[] = {
+    {"symbolize", sp_command_symbolize, "name addresses of an ELF file"},
+};
+
+static const char *running;
+
+static void complain(const char *format, va_list arguments)
+{
+    fprintf(stderr, "spwalk%s%s: ", running == NULL ? "" : " ", running == NULL ? "" : running);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+}
+
+void sp_complain(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    complain(format, arguments);
+    va_end(arguments);
+}
+
+int sp_bad_usage(const char *format, ...)
+{
+    char line[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    sp_complain("%s; see spwalk %s%s--help", line, running == NULL ? "" : running, running == NULL ? "" : " ");
+    return SP_EXIT_BAD_INPUT;
+}
+
+int sp_bad_option(char **argv, int option)
+{
+    const char *what = option == ':' ? "needs an argument" : "is not an option, or takes no argument";
+    if (optopt > 0 && optopt < 256)
+        return sp_bad_usage("-%c %s", optopt, what);
+    return sp_bad_usage("'%s' %s", argv[optind - 1], what);
+}
+
+static void print_help(void)
+{
+    puts("usage: spwalk COMMAND [OPTIONS] ARGUMENTS\n"
+         "\n"
+         "Commands:");
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+        printf("  %-10s %s\n", commands[i].name, commands[i].summary);
+    puts("\n"
+         "spwalk COMMAND --help tells a command's options; spwalk --version this program's version.\n"
+         "Exit status: 0 fine, 1 something wrong was found, 2 bad usage or bad input; the program's own\n"
+         "where a command runs one.");
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2)
+        return sp_bad_usage("no command");
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        print_help();
+        return 0;
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        puts("spwalk " SP_VERSION);
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        if (strcmp(argv[1], commands[i].name) != 0)
+            continue;
+        running = commands[i].name;
+        opterr = 0;
+        int status = commands[i].run(argc - 1, argv + 1);
+        if (fflush(stdout) != 0 || ferror(stdout)) {
+            sp_complain("cannot write to standard output: %m");
+            return SP_EXIT_BAD_INPUT;
+        }
+        return status;
+    }
+    return sp_bad_usage("'%s' is not a command", argv[1]);
+}
