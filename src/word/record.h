@@ -12,6 +12,7 @@
 #ifndef SPWALK_RECORD_H
 #define SPWALK_RECORD_H
 
+#include <assert.h>
 #include <stdint.h>
 
 #define SP_NOTE_OWNER "spwalk"
@@ -24,6 +25,6 @@ struct sp_record {
     uint32_t word; /* low 32 bits of the word that its function's prologue stores; bit 31 is always set */
 };
 
-_Static_assert(sizeof(struct sp_record) == 12, "the record is a file format");
+static_assert(sizeof(struct sp_record) == 12, "the record is a file format");
 
 #endif

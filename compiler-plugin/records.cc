@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Two passes around GCC's last one. The first puts labels round the covered code: from a function's first insn to its
+ * last, apart in the hot and the cold section, without the calls that do not find the word at [SP]. The second, when
+ * GCC has chosen the sections and written the function, notes for each pair of labels which section they are in.
+ * At the end of the translation unit all is written, one note for each text section.
+ *
+ * Two details of the format are for the linker. A note is linked to its text section by SHF_LINK_ORDER, so that
+ * --gc-sections keeps or drops them together; and where that section is in a COMDAT group the note is in it too, so
+ * that it goes with its text where another file's copy of the group is taken. All labels are local: a pc-relative
+ * reference to a global function is refused in a shared library.
+ */
+#include "coverage.h"
+#include "records.h"
+#include "word-calls.h"
+#include "word/record.h"
+
+namespace spwalk
+{
+
+/* Code whose calls find the word at [SP], between two labels of one section. */
+struct covered_range {
+    int start, end;     /* .Lstart and .Lend */
+    bool second_part;   /* of a function in two sections, whether it lies in the one that comes second */
+    uint32_t word;      /* of its function */
+    section *text;      /* known when the function has been written */
+    const char *comdat; /* the group that section is in, or null */
+};
+
+/* Of the current function, between the two passes. */
+static auto_vec<covered_range> function_ranges;
+/* Of the translation unit. */
+static auto_vec<covered_range> unit_ranges;
+
+static rtx_insn *next_real_insn_here(rtx_insn *insn)
+{
+    do
+        insn = NEXT_INSN(insn);
+    while (insn != nullptr && NOTE_P(insn) && NOTE_KIND(insn) != NOTE_INSN_SWITCH_TEXT_SECTIONS);
+    return insn;
+}
+
+/* Cuts the function's insns into covered ranges. */
+class range_cutter
+{
+  public:
+    explicit range_cutter(function_plan &plan) : plan(plan)
+    {
+    }
+    void cut();
+
+  private:
+    void open(int label)
+    {
+        start = label;
+    }
+    void close(int label)
+    {
+        function_ranges.safe_push({start, label, second_part, plan.word, nullptr, nullptr});
+    }
+    rtx_insn *leave_out(rtx_insn *call);
+
+    function_plan &plan;
+    int start = 0;
+    bool second_part = false;
+};
+
+/*
+ * Ends the range before a call without a word and opens the next one behind it; returns the last insn left out. The
+ * plain insn that follows the call is left out too: a look-up by the return address itself, rather than by an address
+ * within the call, then finds the same.
+ */
+rtx_insn *range_cutter::leave_out(rtx_insn *call)
+{
+    close(emit_label_note(call, true));
+    rtx_insn *last = call;
+    for (rtx_insn *next = next_real_insn_here(last); next != nullptr; next = next_real_insn_here(last)) {
+        bool is_call = is_returning_call(next);
+        if (is_call && !is_call_without_word(next))
+            break;
+        plan.calls += is_call;
+        if (!is_call && !NONJUMP_INSN_P(next))
+            break;
+        last = next;
+        if (!is_call)
+            break;
+    }
+    open(emit_label_note(last, false));
+    return last;
+}
+
+void range_cutter::cut()
+{
+    rtx_insn *insn = get_insns();
+    open(emit_label_note(insn, true));
+    for (; insn != nullptr; insn = NEXT_INSN(insn)) {
+        if (NOTE_P(insn) && NOTE_KIND(insn) == NOTE_INSN_SWITCH_TEXT_SECTIONS) {
+            close(emit_label_note(insn, true));
+            second_part = true;
+            open(emit_label_note(insn, false));
+        } else if (is_returning_call(insn)) {
+            plan.calls++;
+            if (is_call_without_word(insn))
+                insn = leave_out(insn);
+            else
+                plan.word_calls++;
+        }
+    }
+    close(emit_label_note(get_last_insn(), false));
+}
+
+static void count_calls(function_plan &plan)
+{
+    for (rtx_insn *insn = get_insns(); insn != nullptr; insn = NEXT_INSN(insn))
+        plan.calls += is_returning_call(insn);
+}
+
+static void find_sections()
+{
+    bool was_cold = in_cold_section_p;
+    for (covered_range &range : function_ranges) {
+        in_cold_section_p = first_function_block_is_cold != range.second_part;
+        range.text = current_function_section();
+        if ((range.text->common.flags & SECTION_LINKONCE) && DECL_COMDAT_GROUP(current_function_decl))
+            range.comdat = IDENTIFIER_POINTER(DECL_COMDAT_GROUP(current_function_decl));
+        unit_ranges.safe_push(range);
+    }
+    in_cold_section_p = was_cold;
+    function_ranges.truncate(0);
+}
+
+/* Writes the note of the text section that range i is the first in. Ranges whose section is null are written. */
+static void write_note(FILE *out, unsigned first)
+{
+    section *text = unit_ranges[first].text;
+    const char *comdat = unit_ranges[first].comdat;
+    unsigned count = 0;
+    for (unsigned i = first; i < unit_ranges.length(); i++)
+        count += unit_ranges[i].text == text;
+
+    if (comdat)
+        fprintf(out, "\t.pushsection\t%s,\"aoG\",@note,.L%d,%s,comdat\n", SP_NOTE_SECTION, unit_ranges[first].start,
+                comdat);
+    else
+        fprintf(out, "\t.pushsection\t%s,\"ao\",@note,.L%d\n", SP_NOTE_SECTION, unit_ranges[first].start);
+    fprintf(out, "\t.balign 4\n\t.long\t%u, %u, %u\n\t.asciz\t\"%s\"\n\t.balign 4\n", (unsigned)sizeof(SP_NOTE_OWNER),
+            count * (unsigned)sizeof(sp_record), SP_NOTE_FRAMES, SP_NOTE_OWNER);
+    for (unsigned i = first; i < unit_ranges.length(); i++) {
+        covered_range &range = unit_ranges[i];
+        if (range.text != text)
+            continue;
+        fprintf(out, "\t.long\t.L%d-., .L%d-.L%d, 0x%x\n", range.start, range.end, range.start, range.word);
+        if (i != first)
+            range.text = nullptr;
+    }
+    fprintf(out, "\t.popsection\n");
+}
+
+static void write_notes(void *, void *)
+{
+    if (asm_out_file != nullptr)
+        for (unsigned i = 0; i < unit_ranges.length(); i++)
+            if (unit_ranges[i].text != nullptr)
+                write_note(asm_out_file, i);
+    unit_ranges.truncate(0);
+    report_unit();
+}
+
+namespace
+{
+
+const pass_data labels_data = {
+    RTL_PASS, "spwalk_labels", OPTGROUP_NONE, TV_NONE, PROP_rtl, 0, 0, 0, 0,
+};
+
+class labels_pass : public rtl_opt_pass
+{
+  public:
+    labels_pass() : rtl_opt_pass(labels_data, g)
+    {
+    }
+    unsigned int execute(function *) final override
+    {
+        function_plan &plan = current_plan();
+        function_ranges.truncate(0);
+        if (plan.word != 0)
+            range_cutter(plan).cut();
+        else
+            count_calls(plan);
+        return 0;
+    }
+};
+
+const pass_data records_data = {
+    RTL_PASS, "spwalk_records", OPTGROUP_NONE, TV_NONE, PROP_rtl, 0, 0, 0, 0,
+};
+
+class records_pass : public rtl_opt_pass
+{
+  public:
+    records_pass() : rtl_opt_pass(records_data, g)
+    {
+    }
+    unsigned int execute(function *) final override
+    {
+        find_sections();
+        report_function(current_plan());
+        return 0;
+    }
+};
+
+} // namespace
+
+void install_records(const char *plugin_name)
+{
+    register_pass_info labels = {new labels_pass, "final", 1, PASS_POS_INSERT_BEFORE};
+    register_callback(plugin_name, PLUGIN_PASS_MANAGER_SETUP, nullptr, &labels);
+    register_pass_info records = {new records_pass, "final", 1, PASS_POS_INSERT_AFTER};
+    register_callback(plugin_name, PLUGIN_PASS_MANAGER_SETUP, nullptr, &records);
+    register_callback(plugin_name, PLUGIN_FINISH_UNIT, write_notes, nullptr);
+}
+
+} // namespace spwalk
