@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#include "imports/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BLOCK_COUNT 1024
+#define STRINGS_SIZE (8u << 20)
+#define PAGE 4096
+
+struct imports_report *imports_report;
+struct imports_object *imports_objects;
+struct imports_import *imports_imports;
+
+static uint64_t page_up(uint64_t size)
+{
+    return (size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+}
+
+static struct imports_report plan(uint32_t import_capacity)
+{
+    struct imports_report report = {
+        .magic = IMPORTS_MAGIC,
+        .object_capacity = IMPORTS_OBJECTS_MAX,
+        .import_capacity = import_capacity,
+        .string_capacity = STRINGS_SIZE,
+        .block_count = BLOCK_COUNT,
+    };
+    report.objects_at = page_up(sizeof report);
+    report.imports_at = report.objects_at + page_up(sizeof(struct imports_object) * IMPORTS_OBJECTS_MAX);
+    report.strings_at = report.imports_at + page_up(sizeof(struct imports_import) * import_capacity);
+    report.taken_at = report.strings_at + STRINGS_SIZE;
+    report.blocks_at = report.taken_at + page_up(BLOCK_COUNT);
+    report.size = report.blocks_at + BLOCK_COUNT * page_up(sizeof(uint64_t) * import_capacity);
+    return report;
+}
+
+bool imports_file_create(const char *folder, uint32_t import_capacity)
+{
+    char name[4096];
+    int file = -1;
+    for (int attempt = 0; file < 0 && attempt < 1000; attempt++) {
+        if (snprintf(name, sizeof name, "%s/%d-%d.report", folder, (int)getpid(), attempt) >= (int)sizeof name)
+            return false;
+        file = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (file < 0 && errno != EEXIST)
+            return false;
+    }
+    struct imports_report header = plan(import_capacity);
+    void *map = MAP_FAILED;
+    if (file >= 0 && ftruncate(file, (off_t)header.size) == 0)
+        map = mmap(NULL, header.size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (file >= 0)
+        close(file);
+    if (map == MAP_FAILED)
+        return false;
+
+    char *base = map;
+    struct imports_report *report = map;
+    header.process = getpid();
+    header.string_size = 1;
+    header.processes = 1;
+    memcpy(report, &header, sizeof header);
+    imports_objects = (struct imports_object *)(base + header.objects_at);
+    imports_imports = (struct imports_import *)(base + header.imports_at);
+    imports_report = report;
+    return true;
+}
+
+uint32_t imports_file_string(const char *text)
+{
+    size_t size = strlen(text) + 1;
+    uint32_t offset = imports_report->string_size;
+    if (size == 1)
+        return 0;
+    if (size > imports_report->string_capacity - offset) {
+        imports_report->lost++;
+        return 0;
+    }
+    memcpy((char *)imports_report + imports_report->strings_at + offset, text, size);
+    imports_report->string_size = offset + (uint32_t)size;
+    return offset;
+}
+
+const char *imports_file_text(uint32_t offset)
+{
+    return (const char *)imports_report + imports_report->strings_at + offset;
+}
+
+uint32_t imports_file_claim(uint32_t count)
+{
+    uint32_t first = imports_report->import_count;
+    do {
+        if (count > imports_report->import_capacity - first)
+            return UINT32_MAX;
+    } while (!atomic_compare_exchange_weak(&imports_report->import_count, &first, first + count));
+    return first;
+}
+
+_Atomic uint64_t *imports_file_block(uint32_t index)
+{
+    uint64_t size = page_up(sizeof(uint64_t) * imports_report->import_capacity);
+    return (_Atomic uint64_t *)((char *)imports_report + imports_report->blocks_at + index * size);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SPWALK_IMPORTS_REDIRECT_H
+#define SPWALK_IMPORTS_REDIRECT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* How many imports the object has at most: an upper bound, for sizing. */
+uint32_t imports_count_of(size_t index);
+
+/*
+ * Enters the imports of a loaded, relocated object in the report and redirects to stubs those that are functions.
+ * Not thread-safe; no other thread may be running the object's code.
+ */
+void imports_redirect(size_t index);
+
+/* Lazy imports cannot be redirected, for the dynamic linker has LD_AUDIT or LD_PROFILE to serve. */
+void imports_redirect_audited(void);
+
+#endif
