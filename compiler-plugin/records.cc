@@ -5,10 +5,11 @@
  * GCC has chosen the sections and written the function, notes for each pair of labels which section they are in.
  * At the end of the translation unit all is written, one note for each text section.
  *
- * Two details of the format are for the linker. A note is linked to its text section by SHF_LINK_ORDER, so that
- * --gc-sections keeps or drops them together; and where that section is in a COMDAT group the note is in it too, so
- * that it goes with its text where another file's copy of the group is taken. All labels are local: a pc-relative
- * reference to a global function is refused in a shared library.
+ * Details of the output are for the linkers. A note is linked to its text section by SHF_LINK_ORDER, so that
+ * --gc-sections keeps or drops them together; gold, which does not know that flag there, needs a relocation of the text
+ * that refers to the note and does nothing. Where the text section is in a COMDAT group the note is in it too, so that
+ * it goes with its text where another file's copy of the group is taken. All labels are local: a pc-relative reference
+ * to a global function is refused in a shared library.
  */
 #include "coverage.h"
 #include "records.h"
@@ -143,7 +144,9 @@ static void write_note(FILE *out, unsigned first)
                 comdat);
     else
         fprintf(out, "\t.pushsection\t%s,\"ao\",@note,.L%d\n", SP_NOTE_SECTION, unit_ranges[first].start);
-    fprintf(out, "\t.balign 4\n\t.long\t%u, %u, %u\n\t.asciz\t\"%s\"\n\t.balign 4\n", (unsigned)sizeof(SP_NOTE_OWNER),
+    fprintf(out, "\t.balign 4\n.Lspwalk_note%u:\n\t.reloc\t.L%d, R_X86_64_NONE, .Lspwalk_note%u\n", first,
+            unit_ranges[first].start, first);
+    fprintf(out, "\t.long\t%u, %u, %u\n\t.asciz\t\"%s\"\n\t.balign 4\n", (unsigned)sizeof(SP_NOTE_OWNER),
             count * (unsigned)sizeof(sp_record), SP_NOTE_FRAMES, SP_NOTE_OWNER);
     for (unsigned i = first; i < unit_ranges.length(); i++) {
         covered_range &range = unit_ranges[i];
