@@ -27,6 +27,7 @@ static __thread bool ending INITIAL_EXEC; /* past its last destructor: it shall 
 
 static pthread_key_t thread_end;
 static bool has_thread_end;
+static int32_t process;
 
 int64_t imports_counter_offset(void)
 {
@@ -89,6 +90,7 @@ static void end_thread(void *value)
 static void start_child(void)
 {
     block = no_block;
+    process = getpid();
     imports_report->processes++;
 }
 
@@ -117,6 +119,7 @@ void imports_counter_start(void)
         imports_save_size = 512;
         imports_save_compact = 2;
     }
+    process = getpid();
     mprotect((void *)no_block, sizeof no_block, PROT_READ);
     has_thread_end = pthread_key_create(&thread_end, end_thread) == 0;
     pthread_atfork(NULL, NULL, start_child);
@@ -152,6 +155,7 @@ static void note_library(const struct imports_arguments *arguments, uint32_t pro
     if (library->called || !atomic_compare_exchange_strong(&library->called, &uncalled, 1))
         return;
     library->first_time = imports_now() - imports_report->start_time;
+    library->first_process = process;
     library->first_import = (uint32_t)arguments->import;
     store_stack(library, arguments->return_address);
     library->called = 2;

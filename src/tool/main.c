@@ -11,6 +11,7 @@ static const struct {
     sp_command_function *run;
     const char *summary;
 } commands[] = {
+    {"imports", sp_command_imports, "run a program and count its calls into each shared library"},
     {"symbolize", sp_command_symbolize, "name addresses of an ELF file"},
 };
 
