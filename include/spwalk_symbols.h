@@ -46,7 +46,7 @@ enum sp_miss {
  * A module: an ELF file loaded at some address. All addresses are those of the process it was loaded in; start and end
  * bound its segments, and address - bias is the file's own virtual address (p_vaddr, st_value).
  */
-struct sp_module {
+struct sp_loaded_module {
     const char *path;
     uintptr_t start;
     uintptr_t end; /* the first address past it */
@@ -125,7 +125,7 @@ struct sp_modules *sp_modules_new(void);
  * reading the file gave, ENOEXEC where it is no ELF file).
  * Not async-signal-safe. One thread at a time may use a list while it is added to.
  */
-int sp_modules_add(struct sp_modules *modules, const struct sp_module *module);
+int sp_modules_add(struct sp_modules *modules, const struct sp_loaded_module *module);
 
 /* How many modules are in the list. Thread-safe. */
 size_t sp_modules_count(const struct sp_modules *modules);
@@ -134,7 +134,7 @@ size_t sp_modules_count(const struct sp_modules *modules);
  * The module of an index below sp_modules_count, in the order of their addresses; NULL past it.
  * Valid until the list is added to or freed. Thread-safe.
  */
-const struct sp_module *sp_modules_get(const struct sp_modules *modules, size_t index);
+const struct sp_loaded_module *sp_modules_get(const struct sp_modules *modules, size_t index);
 
 /* Frees a list; NULL is allowed. Not async-signal-safe. */
 void sp_modules_free(struct sp_modules *modules);

@@ -236,18 +236,18 @@ static int set_call(struct unit *unit, Dwarf_Die *die, struct sp_string_pool *po
     return location->file == NULL ? -1 : 0;
 }
 
-static struct sp_location *add_location(struct sp_location_list *list)
+int sp_location_list_add(struct sp_location_list *list, const struct sp_location *location)
 {
     if (list->count == list->capacity) {
         size_t capacity = list->capacity == 0 ? 16 : 2 * list->capacity;
         struct sp_location *moved = realloc(list->locations, capacity * sizeof *moved);
         if (moved == NULL)
-            return NULL;
+            return -1;
         list->locations = moved;
         list->capacity = capacity;
     }
-    list->locations[list->count] = (struct sp_location){0};
-    return &list->locations[list->count++];
+    list->locations[list->count++] = *location;
+    return 0;
 }
 
 /* Reads a unit's functions and lines at the first address in it. */
@@ -271,22 +271,24 @@ int sp_lines_find(struct sp_lines *lines, uint64_t address, struct sp_string_poo
     struct unit *unit = &lines->units[range->item];
     if (!unit->entered && enter(lines, unit) != 0)
         return -1;
-    struct sp_location *location = add_location(list);
-    if (location == NULL || set_line(unit, address, pool, location) != 0)
+    struct sp_location location = {0};
+    if (set_line(unit, address, pool, &location) != 0)
         return -1;
     const struct sp_range *innermost = sp_ranges_find(&unit->scopes.ranges, address);
     uint32_t index = innermost == NULL ? SP_NO_SCOPE : innermost->item;
+    if (index == SP_NO_SCOPE)
+        return location.file == NULL ? 0 : sp_location_list_add(list, &location);
     while (index != SP_NO_SCOPE) {
         struct sp_scope *scope = &unit->scopes.scopes[index];
         const char *name = name_of(&scope->die);
-        if (name != NULL && (location->function = sp_string_pool_keep(pool, name, strlen(name))) == NULL)
+        if (name != NULL && (location.function = sp_string_pool_keep(pool, name, strlen(name))) == NULL)
+            return -1;
+        if (sp_location_list_add(list, &location) != 0)
             return -1;
         index = scope->parent;
-        if (index != SP_NO_SCOPE &&
-            ((location = add_location(list)) == NULL || set_call(unit, &scope->die, pool, location) != 0))
+        location = (struct sp_location){0};
+        if (index != SP_NO_SCOPE && set_call(unit, &scope->die, pool, &location) != 0)
             return -1;
     }
-    if (list->count == 1 && location->function == NULL && location->file == NULL)
-        list->count = 0;
     return 0;
 }

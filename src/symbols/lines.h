@@ -16,6 +16,9 @@ struct sp_location_list {
     size_t capacity;
 };
 
+/* Returns 0, or -1 where memory is short. */
+int sp_location_list_add(struct sp_location_list *list, const struct sp_location *location);
+
 /* The line tables of a file, which must live longer; NULL with *why set where they cannot be read. */
 struct sp_lines *sp_lines_open(const struct sp_elf *file, char **why);
 

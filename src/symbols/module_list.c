@@ -13,7 +13,7 @@
 #include "elf_file.h"
 
 struct sp_modules {
-    struct sp_module *modules; /* sorted by start, disjoint */
+    struct sp_loaded_module *modules; /* sorted by start, disjoint */
     size_t count;
     size_t capacity;
 };
@@ -23,7 +23,7 @@ struct sp_modules *sp_modules_new(void)
     return calloc(1, sizeof(struct sp_modules));
 }
 
-static void free_contents(struct sp_module *module)
+static void free_contents(struct sp_loaded_module *module)
 {
     free((char *)module->path);
     free((uint8_t *)module->build_id);
@@ -44,7 +44,7 @@ size_t sp_modules_count(const struct sp_modules *modules)
     return modules->count;
 }
 
-const struct sp_module *sp_modules_get(const struct sp_modules *modules, size_t index)
+const struct sp_loaded_module *sp_modules_get(const struct sp_modules *modules, size_t index)
 {
     return index < modules->count ? &modules->modules[index] : NULL;
 }
@@ -63,7 +63,7 @@ static size_t begun_at(const struct sp_modules *modules, uintptr_t address)
     return low;
 }
 
-const struct sp_module *sp_modules_find(const struct sp_modules *modules, uintptr_t address)
+const struct sp_loaded_module *sp_modules_find(const struct sp_modules *modules, uintptr_t address)
 {
     size_t begun = begun_at(modules, address);
     if (begun == 0 || address >= modules->modules[begun - 1].end)
@@ -71,7 +71,7 @@ const struct sp_module *sp_modules_find(const struct sp_modules *modules, uintpt
     return &modules->modules[begun - 1];
 }
 
-static int find_extent(struct sp_module *module)
+static int find_extent(struct sp_loaded_module *module)
 {
     struct sp_elf *file = sp_elf_open(module->path, NULL);
     if (file == NULL) {
@@ -101,9 +101,9 @@ static int find_extent(struct sp_module *module)
     return 0;
 }
 
-int sp_modules_add(struct sp_modules *modules, const struct sp_module *given)
+int sp_modules_add(struct sp_modules *modules, const struct sp_loaded_module *given)
 {
-    struct sp_module module = *given;
+    struct sp_loaded_module module = *given;
     if (module.path == NULL || module.end < module.start) {
         errno = EINVAL;
         return -1;
@@ -118,7 +118,7 @@ int sp_modules_add(struct sp_modules *modules, const struct sp_module *given)
     }
     if (modules->count == modules->capacity) {
         size_t capacity = modules->capacity == 0 ? 16 : 2 * modules->capacity;
-        struct sp_module *moved = realloc(modules->modules, capacity * sizeof *moved);
+        struct sp_loaded_module *moved = realloc(modules->modules, capacity * sizeof *moved);
         if (moved == NULL)
             return -1;
         modules->modules = moved;
@@ -165,7 +165,7 @@ static int mapped_path(uintptr_t address, char *path, size_t size)
     return found;
 }
 
-static void find_path(struct sp_module *module, const char *name, char *path, size_t size)
+static void find_path(struct sp_loaded_module *module, const char *name, char *path, size_t size)
 {
     module->path = name;
     if (name[0] == '/' || module->start == getauxval(AT_SYSINFO_EHDR))
@@ -186,7 +186,7 @@ static int take_module(struct dl_phdr_info *info, size_t size, void *context)
 {
     (void)size;
     struct sp_modules *modules = context;
-    struct sp_module module = {.start = UINTPTR_MAX, .bias = info->dlpi_addr};
+    struct sp_loaded_module module = {.start = UINTPTR_MAX, .bias = info->dlpi_addr};
     for (size_t i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
         uintptr_t start = info->dlpi_addr + header->p_vaddr, end = start + header->p_memsz;

@@ -13,6 +13,6 @@ struct sp_module_counts {
 struct sp_module_counts sp_module_counts_now(void);
 
 /* The module that contains an address, or NULL. */
-const struct sp_module *sp_modules_find(const struct sp_modules *modules, uintptr_t address);
+const struct sp_loaded_module *sp_modules_find(const struct sp_modules *modules, uintptr_t address);
 
 #endif

@@ -10,7 +10,7 @@
 #include "why.h"
 
 /* The vdso is an ELF file that lies in memory alone. */
-static struct sp_elf *open_vdso(const struct sp_module *module, char **why)
+static struct sp_elf *open_vdso(const struct sp_loaded_module *module, char **why)
 {
     const uint8_t *image = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
     if (image == NULL || strncmp(module->path, "linux-vdso", 10) != 0)
@@ -73,7 +73,7 @@ static int read_sources(struct sp_object *object, bool follow, const char *debug
     return has_symtab ? 0 : add_table(object, object->file, SHT_DYNSYM, SP_SOURCE_DYNSYM);
 }
 
-struct sp_object *sp_object_open(const struct sp_module *module, bool follow, const char *debug_path)
+struct sp_object *sp_object_open(const struct sp_loaded_module *module, bool follow, const char *debug_path)
 {
     struct sp_object *object = calloc(1, sizeof *object);
     if (object == NULL || (object->path = strdup(module->path)) == NULL) {
@@ -114,7 +114,7 @@ struct sp_object *sp_object_open(const struct sp_module *module, bool follow, co
     return object;
 }
 
-bool sp_object_is(const struct sp_object *object, const struct sp_module *module, bool checked)
+bool sp_object_is(const struct sp_object *object, const struct sp_loaded_module *module, bool checked)
 {
     struct stat status;
     if (strcmp(object->path, module->path) != 0 || object->build_id_size != module->build_id_size ||

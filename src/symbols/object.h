@@ -43,10 +43,10 @@ struct sp_object {
  * Returns an object, also where the file cannot be used (file is NULL then, note says why), or NULL where memory is
  * short.
  */
-struct sp_object *sp_object_open(const struct sp_module *module, bool follow, const char *debug_path);
+struct sp_object *sp_object_open(const struct sp_loaded_module *module, bool follow, const char *debug_path);
 
 /* Whether an object is what opening the module's file now would give; checked: also that the file has not changed. */
-bool sp_object_is(const struct sp_object *object, const struct sp_module *module, bool checked);
+bool sp_object_is(const struct sp_object *object, const struct sp_loaded_module *module, bool checked);
 
 /* The function at a virtual address and its source; NULL with *miss set where there is none. */
 const struct sp_candidate *sp_object_function(const struct sp_object *object, uint64_t address, enum sp_source *source,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include <spwalk_symbols.h>
+#include "symbolizer.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "demangle.h"
+#include "map_load.h"
 #include "module_list.h"
 #include "object.h"
 #include "string_pool.h"
@@ -84,7 +85,7 @@ static const struct sp_modules *process_modules(struct sp_symbolizer *symbolizer
     symbolizer->counts = now;
     for (size_t i = 0; i < symbolizer->object_count;) {
         struct sp_object *object = symbolizer->objects[i];
-        struct sp_module self = {
+        struct sp_loaded_module self = {
             .path = object->path, .build_id = object->build_id, .build_id_size = object->build_id_size};
         if (sp_object_is(object, &self, true)) {
             i++;
@@ -96,7 +97,7 @@ static const struct sp_modules *process_modules(struct sp_symbolizer *symbolizer
     return modules;
 }
 
-static struct sp_object *object_of(struct sp_symbolizer *symbolizer, const struct sp_module *module)
+static struct sp_object *object_of(struct sp_symbolizer *symbolizer, const struct sp_loaded_module *module)
 {
     for (size_t i = 0; i < symbolizer->object_count; i++)
         if (sp_object_is(symbolizer->objects[i], module, false))
@@ -114,7 +115,7 @@ static struct sp_object *object_of(struct sp_symbolizer *symbolizer, const struc
 }
 
 /* As the process has it, else as the file has it. */
-static void fill_build_id(struct sp_symbolizer *symbolizer, const struct sp_module *module,
+static void fill_build_id(struct sp_symbolizer *symbolizer, const struct sp_loaded_module *module,
                           const struct sp_object *object, struct sp_symbol *symbol)
 {
     const uint8_t *id = module->build_id;
@@ -130,19 +131,73 @@ static void fill_build_id(struct sp_symbolizer *symbolizer, const struct sp_modu
     symbol->build_id_size = size;
 }
 
-static int fill_function(struct sp_symbolizer *symbolizer, const struct sp_object *object, uint64_t address,
-                         struct sp_symbol *symbol)
+static int fill_name(struct sp_symbolizer *symbolizer, const char *name, size_t length, uint64_t start, uint64_t size,
+                     struct sp_symbol *symbol)
+{
+    const char *kept = sp_string_pool_keep(&symbolizer->strings, name, length);
+    symbol->function = kept == NULL ? NULL : shown(symbolizer, kept);
+    symbol->function_offset = symbol->module_offset - start;
+    symbol->function_size = size;
+    return symbol->function == NULL ? -1 : 0;
+}
+
+static int fill_function_of_map(struct sp_symbolizer *symbolizer, const struct sp_map_view *map, uint64_t address,
+                                struct sp_symbol *symbol)
+{
+    struct sp_map_function function;
+    enum sp_miss miss;
+    bool found = sp_map_view_find(map, address, &function, &miss);
+    if (symbol->miss == SP_MISS_NO_SYMBOLS || symbol->miss == SP_MISS_UNREADABLE || found)
+        symbol->miss = miss;
+    else if (symbol->miss != miss)
+        symbol->miss = SP_MISS_GAP; /* both have functions, on different sides */
+    if (!found && (symbolizer->flags & SP_NEAREST) != 0)
+        found = sp_map_view_below(map, address, &function);
+    if (!found)
+        return 0;
+    uint64_t length = sp_map_view_name(map, &function, NULL, 0);
+    char *name = malloc(length + 1);
+    if (name == NULL)
+        return -1;
+    sp_map_view_name(map, &function, name, length + 1);
+    symbol->source = SP_SOURCE_MAP;
+    int status = fill_name(symbolizer, name, length, function.start, function.size, symbol);
+    free(name);
+    return status;
+}
+
+static int fill_function(struct sp_symbolizer *symbolizer, const struct sp_object *object,
+                         const struct sp_map_view *map, uint64_t address, struct sp_symbol *symbol)
 {
     const struct sp_candidate *function = sp_object_function(object, address, &symbol->source, &symbol->miss);
+    if (function == NULL && map != NULL) {
+        if (fill_function_of_map(symbolizer, map, address, symbol) != 0)
+            return -1;
+        if (symbol->function != NULL)
+            return 0;
+    }
     if (function == NULL && (symbolizer->flags & SP_NEAREST) != 0)
         function = sp_object_below(object, address, &symbol->source);
     if (function == NULL)
         return 0;
-    const char *name = sp_string_pool_keep(&symbolizer->strings, function->name, function->name_length);
-    symbol->function = name == NULL ? NULL : shown(symbolizer, name);
-    symbol->function_offset = symbol->module_offset - function->start;
-    symbol->function_size = function->size;
-    return symbol->function == NULL ? -1 : 0;
+    return fill_name(symbolizer, function->name, function->name_length, function->start, function->size, symbol);
+}
+
+/* A map has no inlined functions: one location. */
+static int fill_location_of_map(struct sp_symbolizer *symbolizer, const struct sp_map_view *map, uint64_t address,
+                                struct sp_symbol *symbol)
+{
+    struct sp_map_bytes file;
+    struct sp_location location = {.function = symbol->function};
+    if (!sp_map_view_line(map, address, &file, &location.line))
+        return 0;
+    location.file = sp_string_pool_keep(&symbolizer->strings, (const char *)file.bytes, file.size);
+    symbolizer->locations.count = 0;
+    if (location.file == NULL || sp_location_list_add(&symbolizer->locations, &location) != 0)
+        return -1;
+    symbol->locations = symbolizer->locations.locations;
+    symbol->location_count = 1;
+    return 0;
 }
 
 static int fill_locations(struct sp_symbolizer *symbolizer, struct sp_object *object, uint64_t address,
@@ -154,13 +209,15 @@ static int fill_locations(struct sp_symbolizer *symbolizer, struct sp_object *ob
     struct sp_location_list *list = &symbolizer->locations;
     if (sp_lines_find(lines, address, &symbolizer->strings, list) != 0)
         return -1;
+    if (list->count == 0)
+        return 0;
     for (size_t i = 0; i < list->count; i++) {
         const char *name = list->locations[i].function;
         if (name != NULL && (list->locations[i].function = shown(symbolizer, name)) == NULL)
             return -1;
     }
     /* Code of an assembler has lines, and its functions are symbols alone. */
-    if (list->count > 0 && list->locations[list->count - 1].function == NULL)
+    if (list->locations[list->count - 1].function == NULL)
         list->locations[list->count - 1].function = symbol->function;
     symbol->locations = list->locations;
     symbol->location_count = list->count;
@@ -195,7 +252,7 @@ int sp_symbolize(struct sp_symbolizer *symbolizer, const struct sp_modules *modu
     if (modules == NULL && (modules = process_modules(symbolizer)) == NULL)
         return out_of_memory();
     uintptr_t looked_up = interrupted || pc == 0 ? pc : pc - 1;
-    const struct sp_module *module = sp_modules_find(modules, looked_up);
+    const struct sp_loaded_module *module = sp_modules_find(modules, looked_up);
     if (module == NULL)
         return 0;
     struct sp_object *object = object_of(symbolizer, module);
@@ -205,11 +262,37 @@ int sp_symbolize(struct sp_symbolizer *symbolizer, const struct sp_modules *modu
     fill_build_id(symbolizer, module, object, symbol);
     symbol->module_offset = pc - module->bias;
     uint64_t address = looked_up - module->bias;
-    if (symbol->module == NULL || fill_function(symbolizer, object, address, symbol) != 0)
+    const struct sp_map_view *map = sp_map_loaded(module->path, symbol->build_id, symbol->build_id_size);
+    if (symbol->module == NULL || fill_function(symbolizer, object, map, address, symbol) != 0)
         return out_of_memory();
-    if ((symbolizer->flags & SP_LINES) != 0 && fill_locations(symbolizer, object, address, symbol) != 0)
-        return out_of_memory();
+    if ((symbolizer->flags & SP_LINES) != 0) {
+        if (fill_locations(symbolizer, object, address, symbol) != 0)
+            return out_of_memory();
+        if (symbol->location_count == 0 && map != NULL && fill_location_of_map(symbolizer, map, address, symbol) != 0)
+            return out_of_memory();
+    }
     if (fill_note(symbolizer, object, symbol) != 0)
         return out_of_memory();
+    return symbol->miss == SP_MISS_NONE;
+}
+
+int sp_symbolize_by_map(struct sp_symbolizer *symbolizer, const struct sp_map_view *map, uintptr_t pc, int interrupted,
+                        struct sp_symbol *symbol)
+{
+    uint64_t address = interrupted || pc == 0 ? pc : pc - 1;
+    *symbol = (struct sp_symbol){.pc = pc, .module_offset = pc, .miss = SP_MISS_NO_SYMBOLS};
+    if (map->build_id.size <= sizeof symbolizer->build_id && map->build_id.size > 0) {
+        memcpy(symbolizer->build_id, map->build_id.bytes, map->build_id.size);
+        symbol->build_id = symbolizer->build_id;
+        symbol->build_id_size = map->build_id.size;
+    }
+    if (fill_function_of_map(symbolizer, map, address, symbol) != 0)
+        return out_of_memory();
+    if ((symbolizer->flags & SP_LINES) != 0 && fill_location_of_map(symbolizer, map, address, symbol) != 0)
+        return out_of_memory();
+    if (symbol->miss == SP_MISS_UNREADABLE) {
+        symbol->note = "the map is damaged at this address";
+        symbol->damaged = 1;
+    }
     return symbol->miss == SP_MISS_NONE;
 }

@@ -60,7 +60,7 @@ static bool parse_address(const char *text, uintptr_t *address)
 static struct sp_modules *open_module(const char *path)
 {
     struct sp_modules *modules = sp_modules_new();
-    if (modules != NULL && sp_modules_add(modules, &(struct sp_module){.path = path}) == 0)
+    if (modules != NULL && sp_modules_add(modules, &(struct sp_loaded_module){.path = path}) == 0)
         return modules;
     if (errno == ENOEXEC)
         sp_complain("%s: not an x86-64 ELF file with segments to load", path);
