@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#include "chain.h"
+
+#include <err.h>
+#include <signal.h>
+#include <stdlib.h>
+
+static struct chain *running;
+
+/* The outermost frames of a level's match may stand this far below: visitor, handler, signal frame, bottom. */
+enum { FRAMES_BELOW_CHAIN_MAX = 8 };
+
+static void on_trap(int number, siginfo_t *info, void *ucontext)
+{
+    (void)number, (void)info;
+    if (running->start == START_CONTEXT)
+        running->visitor(running, ucontext);
+}
+
+/* Called by the innermost level, directly or by bsearch. */
+static void *bottom(const void *argument, const void *unused, uint64_t one, uint64_t size, frame_compare *compare)
+{
+    struct chain *chain = (struct chain *)argument;
+    (void)unused, (void)one, (void)size, (void)compare;
+    chain->truth[chain->levels + 1] = __builtin_return_address(0);
+    if (chain->interrupt)
+        __asm__ volatile("int3" : : : "memory");
+    if (chain->start == START_OWN)
+        chain->visitor(chain, NULL);
+    __asm__ volatile("");
+    return NULL;
+}
+
+/* splitmix64 */
+static uint64_t random_bits(struct chain *chain)
+{
+    uint64_t bits = chain->random += UINT64_C(0x9E3779B97F4A7C15);
+    bits = (bits ^ (bits >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    bits = (bits ^ (bits >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return bits ^ (bits >> 31);
+}
+
+unsigned chain_random(struct chain *chain, unsigned below)
+{
+    return (unsigned)(((random_bits(chain) >> 32) * below) >> 32);
+}
+
+void chain_pick(struct chain *chain, int keep)
+{
+    chain->keep = keep;
+    for (int level = keep; level <= chain->levels; level++) {
+        frame_function *next = bottom;
+        if (level < chain->levels) {
+            unsigned function = chain_random(chain, (unsigned)chain->functions);
+            next = function < FRAME_FUNCTIONS_A_FILE ? frame_table_0[function]
+                                                     : frame_table_500[function - FRAME_FUNCTIONS_A_FILE];
+        }
+        chain->site[level] = chain_random(chain, FRAME_SITES);
+        chain->next[level] = (frame_compare *)(void *)next;
+        /* A pointer to the function keeps stdlib.h from putting bsearch's body here. */
+        frame_function *volatile through = (frame_function *)(void *)bsearch;
+        chain->call[level] = chain->through_libc && level > 0 ? through : next;
+    }
+}
+
+void chain_run(struct chain *chain, chain_visitor *visitor)
+{
+    struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};
+    if (chain->interrupt && sigaction(SIGTRAP, &action, NULL) != 0)
+        err(1, "sigaction");
+    running = chain;
+    chain->visitor = visitor;
+    chain->level = 0;
+    chain->call[0](chain, chain, 1, 1, chain->next[0]);
+    __asm__ volatile("");
+}
+
+bool chain_matches(const struct chain *chain, void *const *pcs, int count)
+{
+    /* Between two levels that call through bsearch there is one frame of libc. */
+    int step = chain->through_libc ? 2 : 1;
+    int from = 0;
+    while (from < count && from <= FRAMES_BELOW_CHAIN_MAX && pcs[from] != chain->truth[chain->levels + 1])
+        from++;
+    for (int level = chain->levels + 1; level >= 1; level--, from += step)
+        if (from >= count || pcs[from] != chain->truth[level])
+            return false;
+    return true;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#include "experiment.h"
+
+#include "clock.h"
+
+#include <math.h>
+#include <stddef.h>
+
+enum {
+    STACKS_A_ROUND = 64,
+    WARM_ROUNDS = 4,
+    REPEATED_STACKS = 8, /* STATE_REPEATED: so many stacks share the rounds */
+    BATCH_MAX = 256,
+    BATCH_TICKS = 40000, /* a batch shall last about so long */
+};
+
+/* What the visitor needs from one call to the next. The walkers' last answers are kept for the check. */
+static struct {
+    struct experiment *experiment;
+    double period;
+    int round;                               /* negative: not counted */
+    int visits[STARTS];                      /* in this round */
+    uint64_t ticks[STARTS][WALKERS_MAX + 1]; /* of this round; the last one is the clock alone */
+    int turn;
+} run;
+
+static void *pcs[WALKERS_MAX][PCS_MAX];
+
+static bool is_right(const struct chain *chain, const struct walker *walker, void **found, int count)
+{
+    if (walker->result)
+        walker->result(found, count);
+    return chain_matches(chain, found, count);
+}
+
+/* The first walk of a walker on a stack, not timed: finds who can walk it at all, and warms up. */
+static void check(struct experiment *experiment, struct samples *samples, const void *ucontext)
+{
+    for (int i = 0; i < experiment->walker_count; i++) {
+        int count = 0;
+        for (int repeat = 0; repeat < 3; repeat++)
+            count = experiment->walkers[i]->walk(ucontext, pcs[i], PCS_MAX);
+        samples[i].frames = count;
+        if (!is_right(&experiment->chain, experiment->walkers[i], pcs[i], count))
+            samples[i].wrong = true;
+    }
+}
+
+static void visit_repeated(struct experiment *experiment, struct samples *samples, const void *ucontext)
+{
+    for (int i = 0; i < experiment->walker_count; i++) {
+        int which = (i + run.turn) % experiment->walker_count;
+        int (*walk)(const void *, void **, int) = experiment->walkers[which]->walk;
+        if (samples[which].wrong)
+            continue;
+        int batch = samples[which].batch;
+        if (batch == 0) {
+            uint64_t begin = clock_begin();
+            walk(ucontext, pcs[which], PCS_MAX);
+            double once = (double)(clock_end() - begin);
+            batch = once * BATCH_MAX <= BATCH_TICKS ? BATCH_MAX : (int)(BATCH_TICKS / once) + 1;
+            samples[which].batch = batch;
+        }
+        uint64_t begin = clock_begin();
+        for (int n = 0; n < batch; n++)
+            walk(ucontext, pcs[which], PCS_MAX);
+        uint64_t ticks = clock_end() - begin;
+        if (run.round >= 0)
+            samples[which].ns[run.round] = (double)ticks * run.period / batch;
+    }
+}
+
+static void visit_once(struct experiment *experiment, struct samples *samples, const void *ucontext, uint64_t *ticks)
+{
+    int counts[WALKERS_MAX];
+    int turns = experiment->walker_count + 1;
+    for (int i = 0; i < turns; i++) {
+        int which = (i + run.turn) % turns;
+        if (which == experiment->walker_count) {
+            uint64_t begin = clock_begin();
+            ticks[which] += clock_end() - begin;
+        } else if (!samples[which].wrong) {
+            int (*walk)(const void *, void **, int) = experiment->walkers[which]->walk;
+            uint64_t begin = clock_begin();
+            counts[which] = walk(ucontext, pcs[which], PCS_MAX);
+            ticks[which] += clock_end() - begin;
+        }
+    }
+    for (int i = 0; i < experiment->walker_count; i++) {
+        if (samples[i].wrong)
+            continue;
+        samples[i].frames = counts[i];
+        samples[i].batch = 1;
+        if (!is_right(&experiment->chain, experiment->walkers[i], pcs[i], counts[i]))
+            samples[i].wrong = true;
+    }
+}
+
+/* Takes the sums of a block of stacks into the samples. */
+static void end_block(struct experiment *experiment)
+{
+    for (int start = 0; start < STARTS; start++) {
+        for (int i = 0; i < experiment->walker_count && run.visits[start] > 0; i++) {
+            double ticks = (double)run.ticks[start][i] - (double)run.ticks[start][experiment->walker_count];
+            if (run.round >= 0)
+                experiment->samples[start][i].ns[run.round] = ticks * run.period / run.visits[start];
+        }
+        run.visits[start] = 0;
+        for (int i = 0; i <= experiment->walker_count; i++)
+            run.ticks[start][i] = 0;
+    }
+}
+
+/* How many levels change: geometric with the given mean, at least 1, at most all. */
+static int depth_of_change(struct experiment *experiment)
+{
+    double uniform = (chain_random(&experiment->chain, 1u << 30) + 0.5) / (1u << 30);
+    double depth = 1 + floor(log(uniform) / log1p(-1 / experiment->mean_depth));
+    return depth < experiment->chain.levels ? (int)depth : experiment->chain.levels;
+}
+
+static void visit(struct chain *chain, const void *ucontext)
+{
+    struct experiment *experiment = run.experiment;
+    enum start start = chain->start;
+    struct samples *samples = experiment->samples[start];
+
+    if (run.round == -WARM_ROUNDS && run.visits[start] == 0)
+        check(experiment, samples, ucontext);
+    run.turn++;
+    run.visits[start]++;
+    if (experiment->state == STATE_REPEATED)
+        visit_repeated(experiment, samples, ucontext);
+    else
+        visit_once(experiment, samples, ucontext, run.ticks[start]);
+
+    if (experiment->context)
+        chain->start = start == START_OWN ? START_CONTEXT : START_OWN;
+    int visits = run.visits[START_OWN] + run.visits[START_CONTEXT];
+    int wanted = experiment->state == STATE_REPEATED ? 1 : STACKS_A_ROUND;
+    bool round_ends = visits == (experiment->context ? 2 * wanted : wanted);
+    if (round_ends) {
+        if (experiment->state != STATE_REPEATED)
+            end_block(experiment);
+        run.visits[START_OWN] = run.visits[START_CONTEXT] = 0;
+        run.round++;
+    }
+
+    switch (experiment->state) {
+    case STATE_REPEATED: {
+        int share = (experiment->rounds + REPEATED_STACKS - 1) / REPEATED_STACKS;
+        if (round_ends && (run.round == experiment->rounds || (run.round > 0 && run.round % share == 0)))
+            chain_pick(chain, 0);
+        else
+            chain->keep = chain->levels;
+        break;
+    }
+    case STATE_CHANGING:
+        chain_pick(chain, run.round == experiment->rounds ? 0 : chain->levels - depth_of_change(experiment));
+        break;
+    case STATE_NEVER:
+        chain_pick(chain, 0);
+        break;
+    }
+}
+
+void experiment_run(struct experiment *experiment)
+{
+    run.experiment = experiment;
+    run.period = clock_period();
+    run.round = -WARM_ROUNDS;
+    experiment->chain.interrupt = experiment->context;
+    for (int i = 0; i < experiment->walker_count; i++)
+        if (experiment->walkers[i]->prepare)
+            experiment->walkers[i]->prepare();
+    chain_pick(&experiment->chain, 0);
+    while (run.round < experiment->rounds)
+        chain_run(&experiment->chain, visit);
+}
