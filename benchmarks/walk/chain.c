@@ -23,9 +23,10 @@ static void *bottom(const void *argument, const void *unused, uint64_t one, uint
     struct chain *chain = (struct chain *)argument;
     (void)unused, (void)one, (void)size, (void)compare;
     chain->truth[chain->levels + 1] = __builtin_return_address(0);
+    enum start start = chain->start; /* the visitor sets the next one's */
     if (chain->interrupt)
         __asm__ volatile("int3" : : : "memory");
-    if (chain->start == START_OWN)
+    if (start == START_OWN)
         chain->visitor(chain, NULL);
     __asm__ volatile("");
     return NULL;

@@ -48,20 +48,19 @@ struct chain {
     int levels;        /* of the innermost frame */
     int functions;     /* how many of the generated functions are picked from, at most FRAME_FUNCTIONS */
     bool through_libc; /* every level calls the next one through bsearch */
-    bool interrupt;     /* a signal interrupts the bottom, whichever the start: its cost is no walker's */
-    enum start start;   /* the visitor is called by the bottom, or by that signal's handler */
+    bool interrupt;    /* a signal interrupts the bottom, whichever the start: its cost is no walker's */
+    enum start start;  /* the visitor is called by the bottom, or by that signal's handler */
     uint64_t random;   /* state of the generator */
     chain_visitor *visitor;
 };
 
 /*
- * Builds stacks until the visitor leaves keep 0 with `more` false. The visitor sets keep for the next stack by
- * chain_pick. Only one chain may run at a time.
+ * Builds stacks and calls the visitor on each, until it leaves keep 0. chain_pick must have been called before, and the
+ * visitor calls it for each next stack (or sets keep to levels to stay on this one). One chain runs at a time.
  */
 void chain_run(struct chain *chain, chain_visitor *visitor);
 
-/* The levels above keep shall be new ones: picks them. keep 0 ends chain_run's one pass; it is then run again or not.
- */
+/* Picks new levels above keep. With 0 all frames return, and with them chain_run, which can then be called again. */
 void chain_pick(struct chain *chain, int keep);
 
 /* A number that is uniform in [0, below). */

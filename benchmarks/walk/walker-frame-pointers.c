@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "walker.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <ucontext.h>
 
@@ -16,22 +17,27 @@ struct saved {
     void *return_address;
 };
 
+static bool is_above(const struct saved *frame, const void *below)
+{
+    return (const void *)frame > below && (const void *)frame < __libc_stack_end && !((uintptr_t)frame & 7);
+}
+
 __attribute__((noinline)) static int chase(const void *ucontext, void **pcs, int max)
 {
     const struct saved *frame = __builtin_frame_address(0);
-    const struct saved *top = __libc_stack_end;
     int count = 0;
     if (ucontext) {
         const ucontext_t *context = ucontext;
         pcs[count++] = (void *)context->uc_mcontext.gregs[REG_RIP];
         frame = (const struct saved *)context->uc_mcontext.gregs[REG_RBP];
+        if (!is_above(frame, (const void *)context->uc_mcontext.gregs[REG_RSP]))
+            return count;
     }
     while (count < max) {
         pcs[count++] = frame->return_address;
-        const struct saved *next = frame->next;
-        if (next <= frame || next >= top || ((uintptr_t)next & 7))
+        if (!is_above(frame->next, frame))
             break;
-        frame = next;
+        frame = frame->next;
     }
     return count;
 }
