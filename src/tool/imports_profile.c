@@ -92,10 +92,10 @@ static struct naming naming_of(const struct imports_report_file *report)
             const struct imports_object *object = &report->objects[i];
             if (!object->ready || (object->flags & IMPORTS_OBJECT_CLOSED) != closed)
                 continue;
-            struct sp_module module = {.path = imports_report_text(report, object->path),
-                                       .start = object->start,
-                                       .end = object->end,
-                                       .bias = object->bias};
+            struct sp_loaded_module module = {.path = imports_report_text(report, object->path),
+                                              .start = object->start,
+                                              .end = object->end,
+                                              .bias = object->bias};
             sp_modules_add(naming.modules, &module);
         }
     return naming;
