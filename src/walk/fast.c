@@ -29,31 +29,49 @@ static void find_rbp(const struct sp_kept_frame *from, const struct sp_kept_fram
     }
 }
 
-/* How many of the frames after `frame`, at most `count`, are still come to. Their pcs go to pcs where that is set. */
-static INLINE int verify(const struct sp_kept_frame *frame, int count, void **pcs)
+/* Whether the walk still comes to the frame after `frame`, whose rule is CFA = rbp + 16, by the saved rbp and the pc.
+ */
+static INLINE bool is_next_by_rbp(const struct sp_kept_frame *frame, uintptr_t lowest, uintptr_t first_rbp_at)
 {
+    uintptr_t rbp_at = frame->sp + (uintptr_t)(intptr_t)frame->rbp_from;
+    return frame->rbp_from != 0 && (rbp_at >= lowest || rbp_at == first_rbp_at) &&
+           sp_load(rbp_at) == frame[1].sp - 16 && sp_load(frame[1].sp - 8) == frame[1].pc;
+}
+
+/* How many of the frames after `frame`, whose rbp is saved at rbp_at, at most `count`, are still come to. Their pcs go
+ * to pcs where that is set. */
+static INLINE int verify(const struct sp_kept_frame *frame, uintptr_t rbp_at, int count, void **pcs)
+{
+    const uintptr_t lowest = frame->sp;
     int i = 0;
-    for (; count - i >= 4; i += 4) {
-        const struct sp_kept_frame *f = frame + 1 + i;
-        uint64_t a = sp_load((uintptr_t)f[0].slot), b = sp_load((uintptr_t)f[1].slot),
-                 c = sp_load((uintptr_t)f[2].slot), d = sp_load((uintptr_t)f[3].slot);
-        if (((a ^ f[0].pc) | (b ^ f[1].pc) | (c ^ f[2].pc) | (d ^ f[3].pc)) != 0)
-            break;
-        if (pcs != NULL) {
-            pcs[i] = (void *)a;
-            pcs[i + 1] = (void *)b;
-            pcs[i + 2] = (void *)c;
-            pcs[i + 3] = (void *)d;
+    for (;;) {
+        for (; count - i >= 4; i += 4) {
+            const struct sp_kept_frame *f = frame + 1 + i;
+            uint64_t a = sp_load((uintptr_t)f[0].slot), b = sp_load((uintptr_t)f[1].slot),
+                     c = sp_load((uintptr_t)f[2].slot), d = sp_load((uintptr_t)f[3].slot);
+            if (((a ^ f[0].pc) | (b ^ f[1].pc) | (c ^ f[2].pc) | (d ^ f[3].pc)) != 0)
+                break;
+            if (pcs != NULL) {
+                pcs[i] = (void *)a;
+                pcs[i + 1] = (void *)b;
+                pcs[i + 2] = (void *)c;
+                pcs[i + 3] = (void *)d;
+            }
         }
+        for (; i < count; i++) {
+            const struct sp_kept_frame *f = frame + 1 + i;
+            if (sp_load((uintptr_t)f->slot) != f->pc)
+                break;
+            if (pcs != NULL)
+                pcs[i] = (void *)f->pc;
+        }
+        int before = i;
+        for (; i < count && frame[1 + i].slot == &sp_no_slot && is_next_by_rbp(frame + i, lowest, rbp_at); i++)
+            if (pcs != NULL)
+                pcs[i] = (void *)frame[1 + i].pc;
+        if (i == before)
+            return i;
     }
-    for (; i < count; i++) {
-        const struct sp_kept_frame *f = frame + 1 + i;
-        if (sp_load((uintptr_t)f->slot) != f->pc)
-            break;
-        if (pcs != NULL)
-            pcs[i] = (void *)f->pc;
-    }
-    return i;
 }
 
 static void put_kept_frames(struct sp_frame *frames, const struct sp_kept_frame *kept, int count)
@@ -86,6 +104,18 @@ static enum sp_end end_of(enum sp_step_result result)
     default:
         return SP_END_NO_RULE;
     }
+}
+
+/* Keeps what shows, next time, that the walk goes from `kept` to the frame at caller_sp; *slot is that frame's. */
+static INLINE void keep_rule(struct sp_kept_frame *kept, sp_rule rule, uintptr_t rbp_at, const uint64_t **slot,
+                             uintptr_t caller_sp)
+{
+    bool is_by_sp = sp_rule_kind(rule) == SP_KIND_SP;
+    *slot = is_by_sp ? (const uint64_t *)(caller_sp - 8) : &sp_no_slot;
+    kept->rbp_slot = is_by_sp || sp_rule_kind(rule) == SP_KIND_RBP ? (uint8_t)sp_rule_slot(rule) : 0;
+    intptr_t from = (intptr_t)(rbp_at - kept->sp);
+    bool is_near = rbp_at != 0 && from == (int32_t)from;
+    kept->rbp_from = sp_rule_kind(rule) == SP_KIND_RBP && sp_rule_offset(rule) == 16 && is_near ? (int32_t)from : 0;
 }
 
 /* Returns -1 where the walk must be a full one. recording is NULL where nothing is kept. */
@@ -136,11 +166,11 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
                     last = cursor.bounds.last;
                 }
                 if (frames != NULL) {
-                    count = verify(from, count, NULL);
+                    count = verify(from, rbp_at, count, NULL);
                     put_kept_frames(frames + n, from, count + 1);
                 } else {
                     pcs[n] = (void *)pc;
-                    count = verify(from, count, pcs + n + 1);
+                    count = verify(from, rbp_at, count, pcs + n + 1);
                 }
                 n += count + 1;
                 kept = from + count;
@@ -170,30 +200,35 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
             pcs[n] = (void *)pc;
         n++;
 
-    leave:
+    leave:;
+        uintptr_t caller_sp;
+        uint8_t by, rbp_slot;
         if (!interrupted && sp_covered(&coverage, pc - 1) && sp <= last) {
             uint64_t word = sp_load(sp);
-            uintptr_t pc_at = sp + sp_word_length(word);
-            if (sp_word_is_tagged(word) && pc_at != sp && pc_at <= last) {
-                uint32_t rbp_slot = sp_word_rbp_slot(word);
-                rbp_at = rbp_slot != 0 ? pc_at - 8 * rbp_slot : rbp_at;
-                if (frames != NULL) {
-                    frames[n - 1].rule = SP_RULE_WORD;
-                    frames[n - 1].size = (uint32_t)(pc_at + 8 - sp);
-                }
+            caller_sp = sp + sp_word_length(word) + 8;
+            if (sp_word_is_tagged(word) && caller_sp - 8 != sp && caller_sp - 8 <= last) {
+                by = SP_RULE_WORD;
+                rbp_slot = (uint8_t)sp_word_rbp_slot(word);
                 if (recording != NULL) {
-                    kept->rule = SP_RULE_WORD;
-                    kept->rbp_slot = (uint8_t)rbp_slot;
-                    kept->flags = 0;
-                    slot = (const uint64_t *)pc_at;
+                    kept->rbp_from = 0;
+                    slot = (const uint64_t *)(caller_sp - 8);
                 }
-                pc = sp_load(pc_at);
-                sp = pc_at + 8;
-                interrupted = false;
-                if (n != max)
-                    continue;
-                *end = pc == 0 && cursor.bounds.can_extend ? SP_END_OUTERMOST : SP_END_FULL;
-                break;
+                goto arrive;
+            }
+        }
+
+        sp_rule rule = sp_rules_get(sp_lookup_address(pc, interrupted));
+        enum sp_rule_kind kind = sp_rule_kind(rule);
+        if ((kind == SP_KIND_SP || kind == SP_KIND_RBP) && !(rule & SP_RULE_VOLATILE) &&
+            !(rule & SP_RULE_BY_WORD && interrupted)) {
+            caller_sp = sp;
+            if (kind == SP_KIND_RBP)
+                caller_sp = rbp_at != 0 ? sp_load(rbp_at) : start->rbp;
+            caller_sp += sp_rule_offset(rule);
+            rbp_slot = (uint8_t)sp_rule_slot(rule);
+            if (caller_sp > sp && caller_sp - 8 <= last && caller_sp - 8 - 8 * (uintptr_t)rbp_slot >= sp) {
+                by = rule & SP_RULE_BY_WORD ? SP_RULE_WORD : SP_RULE_CFI;
+                goto follow;
             }
         }
 
@@ -203,15 +238,20 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
         cursor.rbp_at = rbp_at;
         unsigned stack_changes = cursor.stack_changes;
         enum sp_step_result result = sp_step(&cursor);
+        rule = cursor.followed;
         if (frames != NULL) {
             frames[n - 1].rule = cursor.rule;
             frames[n - 1].size = result == SP_STEP_CALLER ? size_between(sp, cursor.sp) : 0;
         }
         if (recording != NULL) {
+            keep_rule(kept, rule, rbp_at, &slot, cursor.sp);
             kept->rule = cursor.rule;
-            kept->rbp_slot = cursor.rbp_slot;
             kept->flags =
                 (interrupted ? SP_KEPT_INTERRUPTED : 0) | (result == SP_STEP_OUTERMOST ? SP_KEPT_OUTERMOST : 0);
+            if (cursor.stack_changes != stack_changes) {
+                sp_recording_restart(recording);
+                guess = recording->guess;
+            }
         }
         if (result != SP_STEP_CALLER) {
             if (result == SP_STEP_FULL_WALK)
@@ -221,19 +261,33 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
             *end = end_of(result);
             break;
         }
-        if (recording != NULL) {
-            slot = cursor.depends_on_sp_alone ? (const uint64_t *)(cursor.sp - 8) : &sp_no_slot;
-            if (cursor.stack_changes != stack_changes) {
-                sp_recording_restart(recording);
-                guess = recording->guess;
-            }
-        }
         pc = cursor.pc;
         sp = cursor.sp;
         interrupted = cursor.interrupted;
         rbp_at = cursor.rbp_at;
         last = cursor.bounds.last;
         coverage = cursor.coverage;
+        goto arrived;
+
+    follow:
+        if (recording != NULL)
+            keep_rule(kept, rule, rbp_at, &slot, caller_sp);
+    arrive:
+        if (rbp_slot != 0)
+            rbp_at = caller_sp - 8 - 8 * (uintptr_t)rbp_slot;
+        if (recording != NULL) {
+            kept->rule = by;
+            kept->rbp_slot = rbp_slot;
+            kept->flags = interrupted ? SP_KEPT_INTERRUPTED : 0;
+        }
+        if (frames != NULL) {
+            frames[n - 1].rule = by;
+            frames[n - 1].size = size_between(sp, caller_sp);
+        }
+        pc = sp_load(caller_sp - 8);
+        sp = caller_sp;
+        interrupted = false;
+    arrived:
         if (n == max) {
             *end = pc == 0 && !interrupted && cursor.bounds.can_extend ? SP_END_OUTERMOST : SP_END_FULL;
             break;
@@ -241,6 +295,7 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
     }
 
     if (recording != NULL) {
+        recording->last = kept;
         if (n < 0)
             sp_recording_drop(recording);
         else

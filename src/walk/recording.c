@@ -113,6 +113,9 @@ static void keep_old_row(struct sp_recording *recording, uint32_t module_count, 
     }
     copy_frames(recording->reused - new_count, first_new, new_count);
     row->first = index - (uint32_t)new_count;
+    /* What the walk did not come to is not known to follow any more. */
+    row->end = (uint32_t)(recording->last - row->frames) + 1;
+    row->frames[row->end].sp = UINTPTR_MAX;
     keep_modules(row, recording, module_count, generation);
 }
 

@@ -23,6 +23,7 @@ struct sp_recording {
     struct sp_kept_frame *limit;  /* the new row's end */
     struct sp_kept_frame *guess;  /* the old frame that the walk comes to next, if to any */
     struct sp_kept_frame *reused; /* the old frame where the walk came onto the old row; NULL: it is not on it */
+    struct sp_kept_frame *last;   /* where the walk is, or ended: the frame's record */
     bool is_old_checked;          /* the modules of the old row have been looked at */
     struct sp_kept_frame spare;   /* written where the new row is full */
     uintptr_t modules[SP_KEPT_MODULES];

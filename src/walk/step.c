@@ -47,8 +47,8 @@ bool sp_find_row(uintptr_t pc, bool interrupted, const struct sp_known_module *k
 }
 
 /*
- * Whether a function begins with `mov %rbx, %rsp`: glibc's __start_context, which the first function of a context made by
- * makecontext returns to. It has no caller, though its CFI says nothing of that.
+ * Whether a function begins with `mov %rbx, %rsp`: glibc's __start_context, which the first function of a context made
+ * by makecontext returns to. It has no caller, though its CFI says nothing of that.
  */
 static bool takes_over_stack(const struct sp_module *module, uintptr_t function)
 {
@@ -304,9 +304,8 @@ static enum sp_step_result step_over_signal(struct sp_cursor *cursor)
 enum sp_step_result sp_step(struct sp_cursor *cursor)
 {
     uintptr_t lookup = sp_lookup_address(cursor->pc, cursor->interrupted);
-    cursor->depends_on_sp_alone = false;
     cursor->rule = SP_RULE_NONE;
-    cursor->rbp_slot = 0;
+    cursor->followed = 0;
     /* A return address of 0 marks a coroutine's first frame; a thread's first frame is told by its CFI. */
     if (cursor->pc == 0 && !cursor->interrupted)
         return cursor->bounds.can_extend ? SP_STEP_NO_CALLER : SP_STEP_NO_RULE;
@@ -329,8 +328,6 @@ enum sp_step_result sp_step(struct sp_cursor *cursor)
     case SP_KIND_SP:
         cfa = cursor->sp + sp_rule_offset(rule);
         result = arrive(cursor, cfa, cfa - 8, slot != 0 ? cfa - 8 - 8 * slot : 0);
-        cursor->depends_on_sp_alone = true;
-        cursor->rbp_slot = (uint8_t)slot;
         cursor->rule = rule & SP_RULE_BY_WORD ? SP_RULE_WORD : SP_RULE_CFI;
         break;
     case SP_KIND_RBP:
@@ -352,7 +349,9 @@ enum sp_step_result sp_step(struct sp_cursor *cursor)
     default:
         return SP_STEP_NO_RULE;
     }
-    if (result != SP_STEP_CALLER)
+    if (result == SP_STEP_CALLER)
+        cursor->followed = rule;
+    else
         cursor->rule = SP_RULE_NONE;
     return result;
 }

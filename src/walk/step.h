@@ -46,8 +46,7 @@ struct sp_cursor {
 
     /* Of the last step: */
     uint8_t rule;     /* an enum sp_rule */
-    uint8_t rbp_slot; /* where `depends_on_sp_alone`: n where rbp is saved at CFA - 8 - 8n, 0 where it is not saved */
-    bool depends_on_sp_alone;
+    sp_rule followed; /* the rule itself, where one was followed to the caller */
 };
 
 /* The step from the cursor's frame to its caller's. */

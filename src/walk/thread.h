@@ -15,15 +15,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A frame, and the word that shows that the walk still comes to it from the frame before. */
+/*
+ * A frame, and the word that shows that the walk still comes to it from the frame before.
+ *
+ * Where the rule of the frame before is kind RBP there is a second such word: the one in which its rbp is saved. It
+ * must hold this frame's sp - 16. rbp_from says where it is; that holds as long as the frames from that word's on are
+ * kept.
+ */
 struct sp_kept_frame {
     const uint64_t *slot; /* where its pc was read; a word that never equals pc where the rule of the frame before it
                              depends on more than its pc and SP */
     uint64_t pc;
     uintptr_t sp;
     uint8_t rule;     /* an enum sp_rule */
-    uint8_t rbp_slot; /* n: its rule is kind SP, and rbp is saved at CFA - 8 - 8n; 0: not saved, or another kind */
+    uint8_t rbp_slot; /* n: it saves rbp at CFA - 8 - 8n, where the CFA is the next frame's sp; 0: it does not */
     uint8_t flags;
+    int32_t rbp_from; /* where its own rbp is saved, from sp; 0: not known, or its rule is not CFA = rbp + 16 */
 };
 
 enum {
