@@ -134,19 +134,22 @@ static void correct_provider(struct collected *collected, struct candidate *cand
 
 bool imports_site_counts(const struct collected *collected, const struct site *site)
 {
-    return site->kind == SITE_CALL || (site->kind == SITE_LOAD && imports_only_called(collected->object, site));
+    return site->kind == SITE_CALL ||
+           (site->kind == SITE_LOAD && imports_pointer_use(collected->object, site) == POINTER_CALLED);
 }
 
 static void count_site(const struct site *site, void *argument)
 {
     struct collected *collected = argument;
     struct candidate *candidate = &collected->candidates[collected->got_owners[site->slot]];
-    if (site->kind == SITE_TEST)
-        return;
-    if (imports_site_counts(collected, site)) {
+    enum pointer_use use = site->kind == SITE_CALL   ? POINTER_CALLED
+                           : site->kind == SITE_TEST ? POINTER_TESTED
+                           : site->kind == SITE_LOAD ? imports_pointer_use(collected->object, site)
+                                                     : POINTER_OUT;
+    if (use == POINTER_CALLED) {
         candidate->calls++;
         candidate->flags |= site->kind == SITE_LOAD ? IMPORTS_GOT | IMPORTS_POINTER_CALL : IMPORTS_GOT;
-    } else {
+    } else if (use == POINTER_OUT) {
         candidate->patch = true;
         candidate->flags |= IMPORTS_ADDRESS_CODE;
     }

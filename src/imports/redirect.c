@@ -23,13 +23,13 @@ static void choose(struct collected *collected, size_t user)
     const struct object *view = &imports_loaded[user].view;
     for (size_t i = 0; i < collected->count; i++) {
         struct candidate *candidate = &collected->candidates[i];
-        if (candidate->flags & IMPORTS_DATA)
-            continue;
         bool lazy = candidate->flags & IMPORTS_LAZY;
+        if (candidate->provider && !imports_loaded_wanted(candidate->provider - 1))
+            candidate->reason = IMPORTS_REASON_FILTERED;
+        if (candidate->reason || candidate->flags & IMPORTS_DATA)
+            continue;
         if (!candidate->provider && candidate->flags & IMPORTS_WEAK && !lazy)
             candidate->reason = IMPORTS_REASON_UNDEFINED;
-        else if (candidate->provider && !imports_loaded_wanted(candidate->provider - 1))
-            candidate->reason = IMPORTS_REASON_FILTERED;
         else if (lazy && (audited || !view->plt_got || !view->plt_got[2]))
             candidate->reason = IMPORTS_REASON_AUDITED;
         else if (candidate->plt_slot || candidate->calls)
