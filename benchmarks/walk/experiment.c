@@ -170,9 +170,12 @@ void experiment_run(struct experiment *experiment)
     run.period = clock_period();
     run.round = -WARM_ROUNDS;
     experiment->chain.interrupt = experiment->context;
-    for (int i = 0; i < experiment->walker_count; i++)
-        if (experiment->walkers[i]->prepare)
-            experiment->walkers[i]->prepare();
+    for (int i = 0; i < experiment->walker_count; i++) {
+        if (experiment->walkers[i]->load)
+            experiment->walkers[i]->load();
+        if (experiment->walkers[i]->tune)
+            experiment->walkers[i]->tune();
+    }
     chain_pick(&experiment->chain, 0);
     while (run.round < experiment->rounds)
         chain_run(&experiment->chain, visit);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Times walkers side by side on the same stacks: see experiment.h for how, and walk --help for what. */
 #include "experiment.h"
-#include "statistics.h"
+#include "output.h"
 
 #include <argp.h>
 #include <err.h>
@@ -21,8 +21,7 @@ static const struct walker *const all_walkers[] = {
 };
 enum { ALL_WALKERS = sizeof all_walkers / sizeof *all_walkers };
 
-static const char *const state_names[] = {"repeated", "changing", "never seen"};
-static const char *const start_names[] = {"own", "context"};
+static const char *const state_names[] = {"repeated", "changing", "never"};
 
 struct options {
     enum state state;
@@ -129,92 +128,16 @@ static struct experiment *perform(const struct options *options)
     return &experiment;
 }
 
-static const double *reference(const struct experiment *experiment, int start, const struct walker *walker)
-{
-    for (int i = 0; i < experiment->walker_count; i++)
-        if (experiment->walkers[i] == walker && !experiment->samples[start][i].wrong)
-            return experiment->samples[start][i].ns;
-    return NULL;
-}
-
-static void print_ratios(const struct experiment *experiment, const double *ns, const double *references)
-{
-    static double scratch[ROUNDS_MAX];
-    if (!references) {
-        printf(",,,");
-        return;
-    }
-    struct quartiles ratio = quartiles_of_ratios(ns, references, experiment->rounds, scratch);
-    printf(",%.4f,%.4f,%.4f", ratio.first, ratio.median, ratio.third);
-}
-
-static void print_rows(const struct experiment *experiment, const struct options *options)
-{
-    static double scratch[ROUNDS_MAX];
-    for (int start = 0; start < (experiment->context ? STARTS : 1); start++) {
-        const double *chase = reference(experiment, start, &walker_frame_pointers);
-        const double *unwind = reference(experiment, start, &walker_unw_backtrace);
-        for (int i = 0; i < experiment->walker_count; i++) {
-            const struct walker *walker = experiment->walkers[i];
-            const struct samples *samples = &experiment->samples[start][i];
-            const double *own = start == START_CONTEXT ? reference(experiment, START_OWN, walker) : NULL;
-            printf("%s,%s,%s,%s,%d,%s,", BUILD, options->half ? "half" : "whole", state_names[options->state],
-                   start_names[start], options->depth, walker->name);
-            if (samples->wrong) {
-                printf("wrong,,,,,,,,,,,,\n");
-                continue;
-            }
-            memcpy(scratch, samples->ns, sizeof scratch);
-            struct quartiles ns = quartiles_of(scratch, experiment->rounds);
-            printf("%d,%.2f,%.2f,%.2f", samples->frames, ns.first, ns.median, ns.third);
-            print_ratios(experiment, samples->ns, chase);
-            print_ratios(experiment, samples->ns, unwind);
-            print_ratios(experiment, samples->ns, own);
-            putchar('\n');
-        }
-    }
-}
-
-/* The header of print_rows's lines. */
-static const char columns[] = "build,stack,state,start,depth,walker,frames,ns_q1,ns,ns_q3,"
-                              "per_chase_q1,per_chase,per_chase_q3,per_unw_q1,per_unw,per_unw_q3,"
-                              "per_own_q1,per_own,per_own_q3";
-
+/* In two passes: beside the chase nothing slow shall run that takes the caches from the fast ones. */
 static void print_quick(struct options options)
 {
-    static double scratch[ROUNDS_MAX];
-    options.walkers = options.walkers ? options.walkers : "frame pointers,sp_backtrace,unw_backtrace";
-    printf("%-11s %-8s %-16s %7s %12s %9s %9s %9s\n", "state", "start", "walker", "ns/walk", "ns/frame", "/chase",
-           "/unw", "/own");
-    for (options.state = STATE_REPEATED; options.state <= STATE_NEVER; options.state++) {
-        const struct experiment *experiment = perform(&options);
-        for (int start = 0; start < (experiment->context ? STARTS : 1); start++) {
-            for (int i = 0; i < experiment->walker_count; i++) {
-                const struct walker *walker = experiment->walkers[i];
-                const struct samples *samples = &experiment->samples[start][i];
-                printf("%-11s %-8s %-16s ", state_names[options.state], start_names[start], walker->name);
-                if (samples->wrong) {
-                    printf("wrong (%d frames)\n", samples->frames);
-                    continue;
-                }
-                memcpy(scratch, samples->ns, sizeof scratch);
-                struct quartiles ns = quartiles_of(scratch, experiment->rounds);
-                printf("%7.1f %6.3f ±%4.1f%%", ns.median, ns.median / samples->frames,
-                       (ns.third - ns.first) / 2 / ns.median * 100);
-                const double *references[] = {
-                    reference(experiment, start, &walker_frame_pointers),
-                    reference(experiment, start, &walker_unw_backtrace),
-                    start == START_CONTEXT ? reference(experiment, START_OWN, walker) : NULL,
-                };
-                for (int n = 0; n < 3; n++)
-                    if (references[n])
-                        printf(" %9.3f",
-                               quartiles_of_ratios(samples->ns, references[n], experiment->rounds, scratch).median);
-                    else
-                        printf(" %9s", "-");
-                putchar('\n');
-            }
-        }
+    static const char *const passes[] = {"frame pointers,sp_backtrace", "sp_backtrace,unw_backtrace"};
+    const char *chosen = options.walkers;
+    output_table_head();
+    for (int pass = 0; pass < (chosen ? 1 : 2); pass++) {
+        options.walkers = chosen ? chosen : passes[pass];
+        for (options.state = STATE_REPEATED; options.state <= STATE_NEVER; options.state++)
+            output_table(perform(&options));
     }
 }
 
@@ -230,8 +153,8 @@ int main(int argc, char **argv)
     if (options.quick) {
         print_quick(options);
     } else {
-        puts(columns);
-        print_rows(perform(&options), &options);
+        output_columns();
+        output_rows(perform(&options), options.half ? "half" : "whole", options.depth);
     }
     return 0;
 }

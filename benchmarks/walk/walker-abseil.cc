@@ -11,4 +11,4 @@ static int by_abseil(const void *ucontext, void **pcs, int max)
     return absl::GetStackTrace(pcs, max, 0);
 }
 
-extern "C" const struct walker walker_abseil = {"abseil", by_abseil, nullptr, nullptr};
+extern "C" const struct walker walker_abseil = {"abseil", by_abseil, nullptr, nullptr, nullptr};

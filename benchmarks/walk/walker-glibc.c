@@ -14,6 +14,7 @@
 
 static int (*glibc_backtrace)(void **, int);
 static _Unwind_Reason_Code (*libgcc_backtrace)(_Unwind_Trace_Fn, void *);
+static _Unwind_Ptr (*libgcc_pc)(struct _Unwind_Context *);
 
 struct trace {
     void **pcs;
@@ -29,14 +30,15 @@ static void *function_of(const char *library, const char *name)
     return function;
 }
 
-static void prepare_glibc(void)
+static void load_glibc(void)
 {
     *(void **)&glibc_backtrace = function_of("libc.so.6", "backtrace");
 }
 
-static void prepare_libgcc(void)
+static void load_libgcc(void)
 {
     *(void **)&libgcc_backtrace = function_of("libgcc_s.so.1", "_Unwind_Backtrace");
+    *(void **)&libgcc_pc = function_of("libgcc_s.so.1", "_Unwind_GetIP");
 }
 
 static int by_glibc(const void *ucontext, void **pcs, int max)
@@ -50,7 +52,7 @@ static _Unwind_Reason_Code add(struct _Unwind_Context *context, void *argument)
     struct trace *trace = argument;
     if (trace->count == trace->max)
         return _URC_END_OF_STACK;
-    trace->pcs[trace->count++] = (void *)_Unwind_GetIP(context);
+    trace->pcs[trace->count++] = (void *)libgcc_pc(context);
     return _URC_NO_REASON;
 }
 
@@ -62,5 +64,5 @@ static int by_libgcc(const void *ucontext, void **pcs, int max)
     return trace.count;
 }
 
-const struct walker walker_glibc = {.name = "glibc backtrace", .walk = by_glibc, .prepare = prepare_glibc};
-const struct walker walker_libgcc = {.name = "_Unwind_Backtrace", .walk = by_libgcc, .prepare = prepare_libgcc};
+const struct walker walker_glibc = {.name = "glibc backtrace", .walk = by_glibc, .load = load_glibc};
+const struct walker walker_libgcc = {.name = "_Unwind_Backtrace", .walk = by_libgcc, .load = load_libgcc};

@@ -9,6 +9,8 @@
 #include <libunwind.h>
 #include <stddef.h>
 
+enum { CACHE_SIZE = 1024 };
+
 static int trace(const void *ucontext, void **pcs, int max)
 {
     (void)ucontext;
@@ -36,10 +38,11 @@ static int step(const void *ucontext, void **pcs, int max)
     return count;
 }
 
-static void prepare(void)
+static void tune(void)
 {
+    unw_set_cache_size(unw_local_addr_space, CACHE_SIZE, 0);
     unw_set_caching_policy(unw_local_addr_space, UNW_CACHE_PER_THREAD);
 }
 
-const struct walker walker_unw_backtrace = {.name = "unw_backtrace", .walk = trace, .prepare = prepare};
-const struct walker walker_unw_step = {.name = "unw_step", .walk = step, .prepare = prepare};
+const struct walker walker_unw_backtrace = {.name = "unw_backtrace", .walk = trace, .tune = tune};
+const struct walker walker_unw_step = {.name = "unw_step", .walk = step, .tune = tune};

@@ -20,8 +20,11 @@ struct walker {
     /* Where walk leaves its frames elsewhere: copies the pcs of the last walk. May be NULL. */
     void (*result)(void **pcs, int count);
 
-    /* What the walker's own documentation says is to be set up first. May be NULL. */
-    void (*prepare)(void);
+    /* Finds the walker's functions, where it is not linked with. May be NULL. */
+    void (*load)(void);
+
+    /* Sets it up as its own documentation says is fastest. May be NULL. */
+    void (*tune)(void);
 };
 
 extern const struct walker walker_frame_pointers;
