@@ -14,6 +14,9 @@ enum {
     BATCH_TICKS = 40000, /* a batch shall last about so long */
 };
 
+/* So that a stack of ten frames is not the harness's own frames alone. */
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
 /* What the visitor needs from one call to the next. The walkers' last answers are kept for the check. */
 static struct {
     struct experiment *experiment;
@@ -22,6 +25,7 @@ static struct {
     int visits[STARTS];                      /* in this round */
     uint64_t ticks[STARTS][WALKERS_MAX + 1]; /* of this round; the last one is the clock alone */
     int turn;
+    bool new_stack[STARTS]; /* STATE_REPEATED: not walked yet */
 } run;
 
 static void *pcs[WALKERS_MAX][PCS_MAX];
@@ -33,7 +37,7 @@ static bool is_right(const struct chain *chain, const struct walker *walker, voi
     return chain_matches(chain, found, count);
 }
 
-/* The first walk of a walker on a stack, not timed: finds who can walk it at all, and warms up. */
+/* The first walks on a stack, not timed: find who can walk it at all, and warm up. */
 static void check(struct experiment *experiment, struct samples *samples, const void *ucontext)
 {
     for (int i = 0; i < experiment->walker_count; i++) {
@@ -41,12 +45,13 @@ static void check(struct experiment *experiment, struct samples *samples, const 
         for (int repeat = 0; repeat < 3; repeat++)
             count = experiment->walkers[i]->walk(ucontext, pcs[i], PCS_MAX);
         samples[i].frames = count;
+        samples[i].batch = 0;
         if (!is_right(&experiment->chain, experiment->walkers[i], pcs[i], count))
             samples[i].wrong = true;
     }
 }
 
-static void visit_repeated(struct experiment *experiment, struct samples *samples, const void *ucontext)
+ALWAYS_INLINE void visit_repeated(struct experiment *experiment, struct samples *samples, const void *ucontext)
 {
     for (int i = 0; i < experiment->walker_count; i++) {
         int which = (i + run.turn) % experiment->walker_count;
@@ -70,7 +75,8 @@ static void visit_repeated(struct experiment *experiment, struct samples *sample
     }
 }
 
-static void visit_once(struct experiment *experiment, struct samples *samples, const void *ucontext, uint64_t *ticks)
+ALWAYS_INLINE void visit_once(struct experiment *experiment, struct samples *samples, const void *ucontext,
+                              uint64_t *ticks)
 {
     int counts[WALKERS_MAX];
     int turns = experiment->walker_count + 1;
@@ -125,8 +131,9 @@ static void visit(struct chain *chain, const void *ucontext)
     enum start start = chain->start;
     struct samples *samples = experiment->samples[start];
 
-    if (run.round == -WARM_ROUNDS && run.visits[start] == 0)
+    if (run.new_stack[start])
         check(experiment, samples, ucontext);
+    run.new_stack[start] = false;
     run.turn++;
     run.visits[start]++;
     if (experiment->state == STATE_REPEATED)
@@ -149,10 +156,12 @@ static void visit(struct chain *chain, const void *ucontext)
     switch (experiment->state) {
     case STATE_REPEATED: {
         int share = (experiment->rounds + REPEATED_STACKS - 1) / REPEATED_STACKS;
-        if (round_ends && (run.round == experiment->rounds || (run.round > 0 && run.round % share == 0)))
+        if (round_ends && (run.round == experiment->rounds || (run.round > 0 && run.round % share == 0))) {
             chain_pick(chain, 0);
-        else
+            run.new_stack[START_OWN] = run.new_stack[START_CONTEXT] = true;
+        } else {
             chain->keep = chain->levels;
+        }
         break;
     }
     case STATE_CHANGING:
@@ -169,6 +178,7 @@ void experiment_run(struct experiment *experiment)
     run.experiment = experiment;
     run.period = clock_period();
     run.round = -WARM_ROUNDS;
+    run.new_stack[START_OWN] = run.new_stack[START_CONTEXT] = true;
     experiment->chain.interrupt = experiment->context;
     for (int i = 0; i < experiment->walker_count; i++) {
         if (experiment->walkers[i]->load)

@@ -63,7 +63,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
                 return 0;
         errx(2, "--state: '%s' is none of repeated, changing, never", text);
     case 'd':
-        options->depth = (int)number(text, FRAMES_BESIDE_CHAIN + 2, CHAIN_LEVELS_MAX, "depth");
+        options->depth = (int)number(text, FRAMES_BESIDE_CHAIN + 1, CHAIN_LEVELS_MAX, "depth");
         break;
     case 'h':
         options->half = true;
