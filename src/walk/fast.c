@@ -106,6 +106,36 @@ static enum sp_end end_of(enum sp_step_result result)
     }
 }
 
+/*
+ * Whether the walk, at (pc, sp), has come to a frame of the old row, *guess then. Where stacks meet they are the same
+ * from there on, so it is enough to look now and then: a search at each frame costs a mispredicted branch at each.
+ */
+enum { FIRST_STRIDE = 4, LAST_STRIDE = 16 };
+
+static INLINE bool look(struct sp_recording *recording, struct sp_cursor *cursor, struct sp_kept_frame **guess,
+                        uintptr_t *look_at, unsigned *stride, uintptr_t pc, uintptr_t sp, bool interrupted)
+{
+    struct sp_kept_frame *g = *guess;
+    while (g->sp < sp)
+        g++;
+    if (g->sp == sp && g->pc == pc && (g->flags & SP_KEPT_INTERRUPTED) == interrupted) {
+        if (recording->is_old_checked || sp_recording_check_old(recording, cursor)) {
+            *guess = g;
+            return true;
+        }
+        g = recording->guess;
+    }
+    *guess = g;
+    const struct sp_kept_frame *end = recording->old_row->frames + recording->old_row->end;
+    if (end - g > 1) {
+        *look_at = (size_t)(end - g) > *stride ? g[*stride].sp : end[-1].sp;
+        *stride = *stride < LAST_STRIDE ? *stride + 4 : *stride;
+    } else {
+        *look_at = UINTPTR_MAX;
+    }
+    return false;
+}
+
 /* Keeps what shows, next time, that the walk goes from `kept` to the frame at caller_sp; *slot is that frame's. */
 static INLINE void keep_rule(struct sp_kept_frame *kept, sp_rule rule, uintptr_t rbp_at, const uint64_t **slot,
                              uintptr_t caller_sp)
@@ -116,6 +146,52 @@ static INLINE void keep_rule(struct sp_kept_frame *kept, sp_rule rule, uintptr_t
     intptr_t from = (intptr_t)(rbp_at - kept->sp);
     bool is_near = rbp_at != 0 && from == (int32_t)from;
     kept->rbp_from = sp_rule_kind(rule) == SP_KIND_RBP && sp_rule_offset(rule) == 16 && is_near ? (int32_t)from : 0;
+}
+
+struct run {
+    uintptr_t pc, sp, rbp_at;
+};
+
+/*
+ * Puts frames from run->pc, run->sp on, at most `room`, as long as they are left by their words and lie at `highest` or
+ * below; run then is the frame after them. kept[0].slot has been set. Returns how many.
+ *
+ * This is the loop that a walk is measured by. Its one dependent chain is the load of the length, scaled and added to
+ * SP.
+ */
+static INLINE int run_words(struct run *run, const struct sp_coverage *covered, uintptr_t highest, uintptr_t last,
+                            void **pcs, struct sp_frame *frames, struct sp_kept_frame *kept, int room)
+{
+    const struct sp_coverage coverage = *covered;
+    uintptr_t pc = run->pc, sp = run->sp, rbp_at = run->rbp_at;
+    int n = 0;
+    while (n < room && sp_covered(&coverage, pc - 1) && sp <= highest) {
+        uint64_t word = sp_load(sp);
+        uintptr_t pc_at = sp + sp_word_length(word);
+        uintptr_t rbp_slot = sp_word_rbp_slot(word);
+        if (!sp_word_is_plausible(word) || pc_at > last)
+            break;
+        rbp_at = rbp_slot != 0 ? pc_at - 8 * rbp_slot : rbp_at;
+        if (pcs != NULL)
+            pcs[n] = (void *)pc;
+        else
+            frames[n] = (struct sp_frame){pc, sp, (uint32_t)(pc_at + 8 - sp), SP_RULE_WORD, 0};
+        if (kept != NULL) {
+            kept->pc = pc;
+            kept->sp = sp;
+            kept->rule = SP_RULE_WORD;
+            kept->rbp_slot = (uint8_t)rbp_slot;
+            kept->flags = 0;
+            kept->rbp_from = 0;
+            kept++;
+            kept->slot = (const uint64_t *)pc_at;
+        }
+        n++;
+        pc = sp_load(pc_at);
+        sp = pc_at + 8;
+    }
+    *run = (struct run){pc, sp, rbp_at};
+    return n;
 }
 
 /* Returns -1 where the walk must be a full one. recording is NULL where nothing is kept. */
@@ -138,17 +214,14 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
 
     uintptr_t last = cursor.bounds.last;
     struct sp_coverage coverage = cursor.coverage;
+    uintptr_t look_at = 0;
+    unsigned stride = FIRST_STRIDE;
     struct sp_kept_frame *kept = NULL, *guess = recording != NULL ? recording->guess : NULL;
     int n = 0;
 
     for (;;) {
         if (recording != NULL) {
-            while (guess->sp < sp)
-                guess++;
-            if (guess->sp == sp && guess->pc == pc && (guess->flags & SP_KEPT_INTERRUPTED) == interrupted &&
-                !recording->is_old_checked && !sp_recording_check_old(recording, &cursor))
-                guess = recording->guess;
-            if (guess->sp == sp && guess->pc == pc && (guess->flags & SP_KEPT_INTERRUPTED) == interrupted) {
+            if (sp >= look_at && look(recording, &cursor, &guess, &look_at, &stride, pc, sp, interrupted)) {
                 /* From memory. */
                 struct sp_kept_frame *from = guess;
                 if (recording->reused != NULL && from != kept + 1)
@@ -175,6 +248,8 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
                 n += count + 1;
                 kept = from + count;
                 guess = kept + 1;
+                look_at = 0;
+                stride = FIRST_STRIDE;
                 if (kept->flags & SP_KEPT_OUTERMOST) {
                     if (frames != NULL)
                         frames[n - 1].size = 0;
@@ -189,6 +264,35 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
             }
             if (recording->reused != NULL)
                 sp_recording_leave_old(recording, kept);
+        }
+
+        /* By word. */
+        if (!interrupted) {
+            int room = max - n;
+            if (recording != NULL) {
+                recording->at->slot = slot;
+                if (room > recording->limit - recording->at)
+                    room = (int)(recording->limit - recording->at);
+            }
+            struct run run = {pc, sp, rbp_at};
+            int count =
+                run_words(&run, &coverage, look_at - 1 < last ? look_at - 1 : last, last, pcs != NULL ? pcs + n : NULL,
+                          frames != NULL ? frames + n : NULL, recording != NULL ? recording->at : NULL, room);
+            if (count != 0) {
+                n += count;
+                pc = run.pc;
+                sp = run.sp;
+                rbp_at = run.rbp_at;
+                if (recording != NULL) {
+                    recording->at += count;
+                    kept = recording->at - 1;
+                    slot = (const uint64_t *)(sp - 8);
+                }
+                goto arrived;
+            }
+        }
+
+        if (recording != NULL) {
             kept = recording->at != recording->limit ? recording->at++ : &recording->spare;
             kept->slot = slot;
             kept->pc = pc;
@@ -206,7 +310,7 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
         if (!interrupted && sp_covered(&coverage, pc - 1) && sp <= last) {
             uint64_t word = sp_load(sp);
             caller_sp = sp + sp_word_length(word) + 8;
-            if (sp_word_is_tagged(word) && caller_sp - 8 != sp && caller_sp - 8 <= last) {
+            if (sp_word_is_plausible(word) && caller_sp - 8 <= last) {
                 by = SP_RULE_WORD;
                 rbp_slot = (uint8_t)sp_word_rbp_slot(word);
                 if (recording != NULL) {
@@ -251,6 +355,7 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
             if (cursor.stack_changes != stack_changes) {
                 sp_recording_restart(recording);
                 guess = recording->guess;
+                look_at = 0;
             }
         }
         if (result != SP_STEP_CALLER) {

@@ -143,7 +143,7 @@ static enum sp_step_result step_by_word(struct full_walk *walk, const struct sp_
     if (walk->interrupted || !sp_covered(&known->coverage, pc - 1) || !sp_bounds_hold(&walk->bounds, sp))
         return SP_STEP_NO_RULE;
     uint64_t word = sp_load(sp);
-    if (!sp_word_is_tagged(word) || sp_word_length(word) == 0)
+    if (!sp_word_is_plausible(word))
         return SP_STEP_NO_RULE;
     uintptr_t pc_at = sp + sp_word_length(word);
     unsigned slot = sp_word_rbp_slot(word);

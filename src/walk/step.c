@@ -129,7 +129,7 @@ static sp_rule rule_of_word(struct sp_cursor *cursor, const struct sp_known_modu
     if (!sp_covered(&known->coverage, cursor->pc - 1) || !sp_bounds_hold(&cursor->bounds, cursor->sp))
         return 0;
     uint64_t word = sp_load(cursor->sp);
-    if (!sp_word_is_tagged(word) || sp_word_length(word) == 0)
+    if (!sp_word_is_plausible(word))
         return 0;
     sp_rule rule = sp_rule_make(SP_KIND_SP, sp_word_length(word) / 8 + 1, sp_word_rbp_slot(word));
     if (by_cfi != 0 && sp_rule_kind(by_cfi) == SP_KIND_SP && by_cfi != rule)

@@ -40,4 +40,10 @@ static inline uint32_t sp_word_rbp_slot(uint64_t word)
     return (uint32_t)(word >> SP_WORD_SLOT_SHIFT) & SP_WORD_SLOT_MAX;
 }
 
+/* Whether a word can be one: tagged, and long enough to hold itself and the rbp slot it names. */
+static inline bool sp_word_is_plausible(uint64_t word)
+{
+    return sp_word_is_tagged(word) && sp_word_rbp_slot(word) < (word & 0xFFFF);
+}
+
 #endif
