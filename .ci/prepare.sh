@@ -11,7 +11,7 @@ packages_for() {
     build) echo gcc g++ gcc-12 g++-12 gcc-12-plugin-dev libc6-dev meson ninja-build pkgconf libelf-dev libdw-dev liblzma-dev \
         libjansson-dev ;;
     tests) echo check elfutils mandoc libc6-dbg libunwind-dev gcc-11 g++-11 gcc-11-plugin-dev gfortran clang lld llvm musl-tools binutils \
-        openssl dpkg-dev tcl git ;;
+        openssl dpkg-dev tcl git gdb ltrace sqlite3 curl ;;
     examples) echo dpkg-dev tcl binutils ;;
     benchmarks) echo libunwind-dev libabsl-dev valgrind dpkg-dev tcl binutils ;;
     ci) echo clang-format shellcheck libclang-rt-dev ;;

@@ -12,6 +12,7 @@ struct imports_facts {
     int file;
     Elf *elf;
     Elf_Data *dynamic, *symbols, *versions, *needed_versions, *defined_versions;
+    bool *referenced; /* a flag a dynamic symbol */
     size_t dynamic_count, symbol_count, dynamic_strings, symbol_strings, needed_strings, defined_strings;
 };
 
@@ -48,6 +49,21 @@ static void take_section(struct imports_facts *facts, Elf_Scn *section, const GE
     }
 }
 
+static void note_references(struct imports_facts *facts)
+{
+    GElf_Shdr header;
+    GElf_Rela relocation;
+    facts->referenced = calloc(facts->symbol_count + 1, sizeof *facts->referenced);
+    for (Elf_Scn *section = NULL; facts->referenced && (section = elf_nextscn(facts->elf, section));) {
+        if (!gelf_getshdr(section, &header) || header.sh_type != SHT_RELA || !(header.sh_flags & SHF_ALLOC))
+            continue;
+        Elf_Data *data = elf_getdata(section, NULL);
+        for (int i = 0; data && gelf_getrela(data, i, &relocation); i++)
+            if (GELF_R_SYM(relocation.r_info) < facts->symbol_count)
+                facts->referenced[GELF_R_SYM(relocation.r_info)] = true;
+    }
+}
+
 struct imports_facts *imports_facts_open(const char *path)
 {
     struct imports_facts *facts = calloc(1, sizeof *facts);
@@ -64,6 +80,7 @@ struct imports_facts *imports_facts_open(const char *path)
     for (Elf_Scn *section = NULL; (section = elf_nextscn(facts->elf, section));)
         if (gelf_getshdr(section, &header))
             take_section(facts, section, &header);
+    note_references(facts);
     return facts;
 }
 
@@ -74,6 +91,7 @@ void imports_facts_close(struct imports_facts *facts)
     elf_end(facts->elf);
     if (facts->file >= 0)
         close(facts->file);
+    free(facts->referenced);
     free(facts);
 }
 
@@ -195,23 +213,25 @@ static const char *defined_version(const struct imports_facts *facts, unsigned i
     return NULL;
 }
 
-bool imports_facts_symbol(const struct imports_facts *facts, size_t index, const char **name, const char **version,
-                          bool *defined)
+bool imports_facts_symbol(const struct imports_facts *facts, size_t index, struct imports_fact_symbol *symbol)
 {
-    GElf_Sym symbol;
+    GElf_Sym entry;
     GElf_Versym number = VER_NDX_GLOBAL;
-    if (index >= facts->symbol_count || !gelf_getsym(facts->symbols, (int)index, &symbol))
+    if (index >= facts->symbol_count || !gelf_getsym(facts->symbols, (int)index, &entry))
         return false;
     if (facts->versions)
         gelf_getversym(facts->versions, (int)index, &number);
-    unsigned binding = GELF_ST_BIND(symbol.st_info), own = number & 0x7fff;
-    *defined = symbol.st_shndx != SHN_UNDEF && binding != STB_LOCAL;
-    *name = binding == STB_LOCAL ? "" : elf_strptr(facts->elf, facts->symbol_strings, symbol.st_name);
-    const char *text = own <= VER_NDX_GLOBAL ? NULL
-                       : *defined            ? defined_version(facts, own)
-                                             : needed_version(facts, own);
-    *version = text ? text : "";
-    if (!*name)
-        *name = "";
+    unsigned binding = GELF_ST_BIND(entry.st_info), own = number & 0x7fff;
+    symbol->defined = entry.st_shndx != SHN_UNDEF && binding != STB_LOCAL;
+    symbol->strong = binding == STB_GLOBAL;
+    symbol->referenced = facts->referenced && facts->referenced[index];
+    symbol->name = binding == STB_LOCAL ? NULL : elf_strptr(facts->elf, facts->symbol_strings, entry.st_name);
+    symbol->version = own <= VER_NDX_GLOBAL ? NULL
+                      : symbol->defined     ? defined_version(facts, own)
+                                            : needed_version(facts, own);
+    if (!symbol->name)
+        symbol->name = "";
+    if (!symbol->version)
+        symbol->version = "";
     return true;
 }

@@ -25,11 +25,14 @@ bool imports_facts_static_tls(const struct imports_facts *facts);
  */
 bool imports_facts_plain_constructor(const struct imports_facts *facts, uint64_t address);
 
-/*
- * The dynamic symbols number `index` from 0, in any order: its name, its version ("" for none) and whether the file
- * defines it for others to use. Returns false past the last.
- */
-bool imports_facts_symbol(const struct imports_facts *facts, size_t index, const char **name, const char **version,
-                          bool *defined);
+struct imports_fact_symbol {
+    const char *name, *version; /* version "": none */
+    bool defined;               /* for others to use */
+    bool strong;                /* not weak */
+    bool referenced;            /* by a dynamic relocation of the file */
+};
+
+/* Dynamic symbol number `index` from 0. Returns false past the last. */
+bool imports_facts_symbol(const struct imports_facts *facts, size_t index, struct imports_fact_symbol *symbol);
 
 #endif

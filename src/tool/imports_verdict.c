@@ -169,6 +169,22 @@ static void mark_needed(struct graph *graph, size_t from, const char *root)
     }
 }
 
+/* A library that stays, called or not, keeps what it needs. */
+static void find_kept(struct graph *graph, struct imports_profile *profile)
+{
+    memset(graph->because_of, 0, profile->file_count * sizeof *graph->because_of);
+    for (size_t i = 0; i < profile->library_count; i++) {
+        size_t file = file_of(profile, profile->libraries[i].name);
+        if (file < profile->file_count && profile->libraries[i].reason_count)
+            mark_needed(graph, file, profile->libraries[i].name);
+    }
+    for (size_t i = 0; i < profile->library_count; i++) {
+        size_t file = file_of(profile, profile->libraries[i].name);
+        if (file < profile->file_count && !profile->libraries[i].reason_count && graph->because_of[file])
+            add_reason(&profile->libraries[i], "it is needed by %s, which stays", graph->because_of[file]);
+    }
+}
+
 static struct graph graph_of(const struct imports_profile *profile)
 {
     struct graph graph = {profile, calloc(profile->file_count + 1, sizeof *graph.facts),
@@ -202,30 +218,29 @@ static void free_graph(struct graph *graph)
 struct definition {
     size_t file;
     const char *version;
+    bool strong;
 };
 
 /* Enters each dynamic symbol under its name with the first file that defines it; returns the definitions. */
 static struct definition *index_definitions(const struct graph *graph, struct hsearch_data *table)
 {
     size_t symbols = 0, used = 0;
-    const char *name, *version;
-    bool defined;
+    struct imports_fact_symbol symbol;
     for (size_t file = 0; file < graph->profile->file_count; file++)
-        for (size_t i = 0; graph->facts[file] && imports_facts_symbol(graph->facts[file], i, &name, &version, &defined);
-             i++)
-            symbols += defined;
+        for (size_t i = 0; graph->facts[file] && imports_facts_symbol(graph->facts[file], i, &symbol); i++)
+            symbols += symbol.defined;
     struct definition *definitions = calloc(symbols + 1, sizeof *definitions);
     if (!definitions || !hcreate_r(symbols * 4 / 3 + 16, table)) {
         free(definitions);
         return NULL;
     }
     for (size_t file = 0; file < graph->profile->file_count; file++)
-        for (size_t i = 0; graph->facts[file] && imports_facts_symbol(graph->facts[file], i, &name, &version, &defined);
-             i++) {
-            ENTRY entry = {.key = (char *)name, .data = &definitions[used]}, *found;
-            if (!defined || !*name || !hsearch_r(entry, ENTER, &found, table) || found->data != &definitions[used])
+        for (size_t i = 0; graph->facts[file] && imports_facts_symbol(graph->facts[file], i, &symbol); i++) {
+            ENTRY entry = {.key = (char *)symbol.name, .data = &definitions[used]}, *found;
+            if (!symbol.defined || !*symbol.name || !hsearch_r(entry, ENTER, &found, table) ||
+                found->data != &definitions[used])
                 continue;
-            definitions[used++] = (struct definition){file, version};
+            definitions[used++] = (struct definition){file, symbol.version, symbol.strong};
         }
     return definitions;
 }
@@ -251,41 +266,6 @@ static struct imports_library *library_of_file(struct imports_profile *profile, 
     return NULL;
 }
 
-/* A library that others bind to without needing it stands in front of one that they do need (as malloc is replaced). */
-static void find_interposed(struct graph *graph, struct imports_profile *profile)
-{
-    struct hsearch_data table = {0};
-    struct definition *definitions = index_definitions(graph, &table);
-    bool *told = calloc(profile->file_count + 1, sizeof *told), *seen = calloc(profile->file_count + 1, sizeof *seen);
-    const char *name, *version;
-    bool defined;
-    for (size_t user = 1; definitions && told && seen && user < profile->file_count; user++)
-        for (size_t i = 0; graph->facts[user] && imports_facts_symbol(graph->facts[user], i, &name, &version, &defined);
-             i++) {
-            ENTRY *found, entry = {.key = (char *)name};
-            if (defined || !*name || !hsearch_r(entry, FIND, &found, &table))
-                continue;
-            const struct definition *definition = found->data;
-            size_t file = definition->file;
-            if (file == user || profile->files[file].flags & IMPORTS_OBJECT_MAIN || told[file])
-                continue;
-            if (*version && *definition->version && strcmp(version, definition->version) != 0)
-                continue;
-            memset(seen, 0, profile->file_count * sizeof *seen);
-            struct imports_library *library = library_of_file(profile, file);
-            if (!library || reaches(graph, user, file, seen))
-                continue;
-            told[file] = true;
-            add_reason(library, "it provides %s to %s, which does not name it as needed", name,
-                       profile->files[user].name);
-        }
-    if (definitions)
-        hdestroy_r(&table);
-    free(definitions);
-    free(told);
-    free(seen);
-}
-
 /* The C library's own objects cannot be loaded later: the first thing that a program runs is in them. */
 static bool is_c_library(const struct imports_library *library)
 {
@@ -293,6 +273,53 @@ static bool is_c_library(const struct imports_library *library)
         if (strcmp(library->rows[i].name, "__libc_start_main") == 0)
             return true;
     return library->flags & IMPORTS_OBJECT_LINKER;
+}
+
+/*
+ * The file that a reference of file `user` to the symbol binds to, where that is neither itself nor the program;
+ * else the number of files. Two weak definitions of the same name are copies of one another: C++'s, of inline
+ * functions.
+ */
+static size_t binds_to(const struct graph *graph, struct hsearch_data *table, size_t user,
+                       const struct imports_fact_symbol *symbol)
+{
+    size_t none = graph->profile->file_count;
+    ENTRY *found, entry = {.key = (char *)symbol->name};
+    if (!symbol->referenced || !*symbol->name || !hsearch_r(entry, FIND, &found, table))
+        return none;
+    const struct definition *definition = found->data;
+    if (definition->file == user || graph->profile->files[definition->file].flags & IMPORTS_OBJECT_MAIN)
+        return none;
+    if (symbol->defined && !(symbol->strong && definition->strong))
+        return none;
+    bool other_version = *symbol->version && *definition->version && strcmp(symbol->version, definition->version) != 0;
+    return other_version ? none : definition->file;
+}
+
+/* A library that others bind to without needing it stands in front of one that they do need (as malloc is replaced). */
+static void find_interposed(struct graph *graph, struct imports_profile *profile)
+{
+    struct hsearch_data table = {0};
+    struct definition *definitions = index_definitions(graph, &table);
+    bool *told = calloc(profile->file_count + 1, sizeof *told), *seen = calloc(profile->file_count + 1, sizeof *seen);
+    struct imports_fact_symbol symbol;
+    for (size_t user = 1; definitions && told && seen && user < profile->file_count; user++)
+        for (size_t i = 0; graph->facts[user] && imports_facts_symbol(graph->facts[user], i, &symbol); i++) {
+            size_t file = binds_to(graph, &table, user, &symbol);
+            struct imports_library *library =
+                file < profile->file_count && !told[file] ? library_of_file(profile, file) : NULL;
+            memset(seen, 0, profile->file_count * sizeof *seen);
+            if (!library || is_c_library(library) || reaches(graph, user, file, seen))
+                continue;
+            told[file] = true;
+            add_reason(library, "it provides %s to %s, which does not name it as needed", symbol.name,
+                       profile->files[user].name);
+        }
+    if (definitions)
+        hdestroy_r(&table);
+    free(definitions);
+    free(told);
+    free(seen);
 }
 
 static void find_reasons(const struct graph *graph, struct imports_library *library)
@@ -349,6 +376,7 @@ void imports_profile_judge(struct imports_profile *profile, uint64_t start_up)
     for (size_t i = 0; i < profile->library_count; i++)
         find_reasons(&graph, &profile->libraries[i]);
     find_interposed(&graph, profile);
+    find_kept(&graph, profile);
     free_graph(&graph);
     for (size_t i = 0; i < profile->library_count; i++) {
         struct imports_library *library = &profile->libraries[i];

@@ -84,7 +84,7 @@ class Workshop:
         if os.path.exists(output):
             os.unlink(output)
         full = [self.spwalk, "imports", "--functions", "--format=json", "-o", output, *options, "--", *command]
-        result = subprocess.run(full, capture_output=True, text=True, env=environment, stdin=stdin or subprocess.DEVNULL,
+        result = subprocess.run(full, capture_output=True, text=True, errors="replace", env=environment, stdin=stdin or subprocess.DEVNULL,
                                 timeout=300)
         text = pathlib.Path(output).read_text() if os.path.exists(output) else ""
         result.report = json.loads(text) if text else None
