@@ -22,8 +22,8 @@ static void find_rbp(const struct sp_kept_frame *from, const struct sp_kept_fram
 {
     while (at != from) {
         at--;
-        if (at->rbp_slot != 0) {
-            *rbp_at = at[1].sp - 8 - 8 * (uintptr_t)at->rbp_slot;
+        if (sp_word_rbp_slot(at->how) != 0) {
+            *rbp_at = at[1].sp - 8 - 8 * (uintptr_t)sp_word_rbp_slot(at->how);
             return;
         }
     }
@@ -33,9 +33,10 @@ static void find_rbp(const struct sp_kept_frame *from, const struct sp_kept_fram
  */
 static INLINE bool is_next_by_rbp(const struct sp_kept_frame *frame, uintptr_t lowest, uintptr_t first_rbp_at)
 {
-    uintptr_t rbp_at = frame->sp + (uintptr_t)(intptr_t)frame->rbp_from;
-    return frame->rbp_from != 0 && (rbp_at >= lowest || rbp_at == first_rbp_at) &&
-           sp_load(rbp_at) == frame[1].sp - 16 && sp_load(frame[1].sp - 8) == frame[1].pc;
+    int32_t rbp_from = sp_how_rbp_from(frame->how);
+    uintptr_t rbp_at = frame->sp + (uintptr_t)(intptr_t)rbp_from;
+    return rbp_from != 0 && (rbp_at >= lowest || rbp_at == first_rbp_at) && sp_load(rbp_at) == frame[1].sp - 16 &&
+           sp_load(frame[1].sp - 8) == frame[1].pc;
 }
 
 /* How many of the frames after `frame`, whose rbp is saved at rbp_at, at most `count`, are still come to. Their pcs go
@@ -81,8 +82,8 @@ static void put_kept_frames(struct sp_frame *frames, const struct sp_kept_frame 
             .pc = kept[i].pc,
             .sp = kept[i].sp,
             .size = (uint32_t)(kept[i + 1].sp - kept[i].sp),
-            .rule = kept[i].rule,
-            .interrupted = kept[i].flags & SP_KEPT_INTERRUPTED,
+            .rule = (uint8_t)sp_how_rule(kept[i].how),
+            .interrupted = sp_how_flags(kept[i].how) & SP_KEPT_INTERRUPTED,
         };
 }
 
@@ -108,9 +109,10 @@ static enum sp_end end_of(enum sp_step_result result)
 
 /*
  * Whether the walk, at (pc, sp), has come to a frame of the old row, *guess then. Where stacks meet they are the same
- * from there on, so it is enough to look now and then: a search at each frame costs a mispredicted branch at each.
+ * from there on, so it is enough to look now and then, after 8, 32, 128 frames: a search at each would cost a
+ * mispredicted branch at each.
  */
-enum { FIRST_STRIDE = 4, LAST_STRIDE = 16 };
+enum { FIRST_STRIDE = 8 };
 
 static INLINE bool look(struct sp_recording *recording, struct sp_cursor *cursor, struct sp_kept_frame **guess,
                         uintptr_t *look_at, unsigned *stride, uintptr_t pc, uintptr_t sp, bool interrupted)
@@ -118,7 +120,7 @@ static INLINE bool look(struct sp_recording *recording, struct sp_cursor *cursor
     struct sp_kept_frame *g = *guess;
     while (g->sp < sp)
         g++;
-    if (g->sp == sp && g->pc == pc && (g->flags & SP_KEPT_INTERRUPTED) == interrupted) {
+    if (g->sp == sp && g->pc == pc && (sp_how_flags(g->how) & SP_KEPT_INTERRUPTED) == interrupted) {
         if (recording->is_old_checked || sp_recording_check_old(recording, cursor)) {
             *guess = g;
             return true;
@@ -129,69 +131,99 @@ static INLINE bool look(struct sp_recording *recording, struct sp_cursor *cursor
     const struct sp_kept_frame *end = recording->old_row->frames + recording->old_row->end;
     if (end - g > 1) {
         *look_at = (size_t)(end - g) > *stride ? g[*stride].sp : end[-1].sp;
-        *stride = *stride < LAST_STRIDE ? *stride + 4 : *stride;
+        *stride *= 4;
     } else {
         *look_at = UINTPTR_MAX;
     }
     return false;
 }
 
-/* Keeps what shows, next time, that the walk goes from `kept` to the frame at caller_sp; *slot is that frame's. */
-static INLINE void keep_rule(struct sp_kept_frame *kept, sp_rule rule, uintptr_t rbp_at, const uint64_t **slot,
-                             uintptr_t caller_sp)
+/* Where a frame's rbp is saved, from its sp, if its rule is CFA = rbp + 16; else 0. */
+static INLINE int32_t rbp_from(sp_rule rule, uintptr_t rbp_at, uintptr_t sp)
 {
-    bool is_by_sp = sp_rule_kind(rule) == SP_KIND_SP;
-    *slot = is_by_sp ? (const uint64_t *)(caller_sp - 8) : &sp_no_slot;
-    kept->rbp_slot = is_by_sp || sp_rule_kind(rule) == SP_KIND_RBP ? (uint8_t)sp_rule_slot(rule) : 0;
-    intptr_t from = (intptr_t)(rbp_at - kept->sp);
+    intptr_t from = (intptr_t)(rbp_at - sp);
     bool is_near = rbp_at != 0 && from == (int32_t)from;
-    kept->rbp_from = sp_rule_kind(rule) == SP_KIND_RBP && sp_rule_offset(rule) == 16 && is_near ? (int32_t)from : 0;
+    return sp_rule_kind(rule) == SP_KIND_RBP && sp_rule_offset(rule) == 16 && is_near ? (int32_t)from : 0;
+}
+
+/* Where the pc of a frame at caller_sp was read, if the rule that led there depends on pc and SP alone. */
+static INLINE const uint64_t *slot_by(sp_rule rule, uintptr_t caller_sp)
+{
+    return sp_rule_kind(rule) == SP_KIND_SP ? (const uint64_t *)(caller_sp - 8) : &sp_no_slot;
 }
 
 struct run {
     uintptr_t pc, sp, rbp_at;
+    struct sp_coverage coverage;
+    uintptr_t last_pc_at; /* the run goes on as long as the caller's pc is not read above this */
 };
 
 /*
- * Puts frames from run->pc, run->sp on, at most `room`, as long as they are left by their words and lie at `highest` or
- * below; run then is the frame after them. kept[0].slot has been set. Returns how many.
+ * Puts frames from run->pc, run->sp on, at most `room`, as long as they are left by their words; run then is the frame
+ * after them. The word at run->sp can be read, and kept[0].slot has been set. Returns how many.
  *
  * This is the loop that a walk is measured by. Its one dependent chain is the load of the length, scaled and added to
- * SP.
+ * SP; all else is read beside it.
  */
-static INLINE int run_words(struct run *run, const struct sp_coverage *covered, uintptr_t highest, uintptr_t last,
-                            void **pcs, struct sp_frame *frames, struct sp_kept_frame *kept, int room)
+static INLINE int put_run(struct run *run, void **pcs, struct sp_frame *frames, struct sp_kept_frame *kept, int room,
+                          const bool is_kept)
 {
-    const struct sp_coverage coverage = *covered;
-    uintptr_t pc = run->pc, sp = run->sp, rbp_at = run->rbp_at;
+    const struct sp_coverage coverage = run->coverage;
+    const uintptr_t last_pc_at = run->last_pc_at;
+    uintptr_t pc = run->pc, pc_at = run->sp - 8, saves_rbp = 0;
     int n = 0;
-    while (n < room && sp_covered(&coverage, pc - 1) && sp <= highest) {
+    for (; n < room && sp_covered(&coverage, pc - 1); n++) {
+        uintptr_t sp = pc_at + 8;
         uint64_t word = sp_load(sp);
-        uintptr_t pc_at = sp + sp_word_length(word);
-        uintptr_t rbp_slot = sp_word_rbp_slot(word);
-        if (!sp_word_is_plausible(word) || pc_at > last)
+        uintptr_t next, length = sp_load_length(pc_at, sp, &next);
+        if (!sp_word_is_tagged(word) || length == 0 || next > last_pc_at)
             break;
-        rbp_at = rbp_slot != 0 ? pc_at - 8 * rbp_slot : rbp_at;
-        if (pcs != NULL)
-            pcs[n] = (void *)pc;
+        pc_at = next;
+        saves_rbp = word & SP_WORD_SLOT ? sp : saves_rbp;
+        if (frames != NULL)
+            frames[n] = (struct sp_frame){pc, sp, (uint32_t)length * 8 + 8, SP_RULE_WORD, 0};
         else
-            frames[n] = (struct sp_frame){pc, sp, (uint32_t)(pc_at + 8 - sp), SP_RULE_WORD, 0};
-        if (kept != NULL) {
-            kept->pc = pc;
-            kept->sp = sp;
-            kept->rule = SP_RULE_WORD;
-            kept->rbp_slot = (uint8_t)rbp_slot;
-            kept->flags = 0;
-            kept->rbp_from = 0;
-            kept++;
-            kept->slot = (const uint64_t *)pc_at;
+            pcs[n] = (void *)pc;
+        if (is_kept) {
+            kept[n].pc = pc;
+            kept[n].sp = sp;
+            kept[n].how = word;
+            kept[n + 1].slot = (const uint64_t *)pc_at;
         }
-        n++;
         pc = sp_load(pc_at);
-        sp = pc_at + 8;
     }
-    *run = (struct run){pc, sp, rbp_at};
+    run->pc = pc;
+    run->sp = pc_at + 8;
+    if (saves_rbp != 0) {
+        uint64_t word = sp_load(saves_rbp);
+        /* A damaged word may name a slot below itself: then rbp is what it is not, but can be read. */
+        uintptr_t slots = sp_word_is_plausible(word) ? sp_word_rbp_slot(word) : 0;
+        run->rbp_at = saves_rbp + sp_word_length(word) - 8 * slots;
+    }
     return n;
+}
+
+/* Functions of their own, so that the loop has all registers to itself. */
+#define NOINLINE __attribute__((noinline))
+
+static NOINLINE int put_pcs(struct run *run, void **pcs, int room)
+{
+    return put_run(run, pcs, NULL, NULL, room, false);
+}
+
+static NOINLINE int put_and_keep_pcs(struct run *run, void **pcs, struct sp_kept_frame *kept, int room)
+{
+    return put_run(run, pcs, NULL, kept, room, true);
+}
+
+static NOINLINE int put_frames(struct run *run, struct sp_frame *frames, int room)
+{
+    return put_run(run, NULL, frames, NULL, room, false);
+}
+
+static NOINLINE int put_and_keep_frames(struct run *run, struct sp_frame *frames, struct sp_kept_frame *kept, int room)
+{
+    return put_run(run, NULL, frames, kept, room, true);
 }
 
 /* Returns -1 where the walk must be a full one. recording is NULL where nothing is kept. */
@@ -250,7 +282,7 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
                 guess = kept + 1;
                 look_at = 0;
                 stride = FIRST_STRIDE;
-                if (kept->flags & SP_KEPT_OUTERMOST) {
+                if (sp_how_flags(kept->how) & SP_KEPT_OUTERMOST) {
                     if (frames != NULL)
                         frames[n - 1].size = 0;
                     *end = SP_END_OUTERMOST;
@@ -259,7 +291,7 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
                 find_rbp(from, kept, &rbp_at);
                 pc = kept->pc;
                 sp = kept->sp;
-                interrupted = kept->flags & SP_KEPT_INTERRUPTED;
+                interrupted = sp_how_flags(kept->how) & SP_KEPT_INTERRUPTED;
                 goto leave;
             }
             if (recording->reused != NULL)
@@ -267,17 +299,21 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
         }
 
         /* By word. */
-        if (!interrupted) {
+        if (!interrupted && sp <= last) {
             int room = max - n;
             if (recording != NULL) {
                 recording->at->slot = slot;
                 if (room > recording->limit - recording->at)
                     room = (int)(recording->limit - recording->at);
             }
-            struct run run = {pc, sp, rbp_at};
-            int count =
-                run_words(&run, &coverage, look_at - 1 < last ? look_at - 1 : last, last, pcs != NULL ? pcs + n : NULL,
-                          frames != NULL ? frames + n : NULL, recording != NULL ? recording->at : NULL, room);
+            struct run run = {pc, sp, rbp_at, coverage, look_at - 9 < last - 8 ? look_at - 9 : last - 8};
+            int count;
+            if (frames != NULL)
+                count = recording != NULL ? put_and_keep_frames(&run, frames + n, recording->at, room)
+                                          : put_frames(&run, frames + n, room);
+            else
+                count = recording != NULL ? put_and_keep_pcs(&run, pcs + n, recording->at, room)
+                                          : put_pcs(&run, pcs + n, room);
             if (count != 0) {
                 n += count;
                 pc = run.pc;
@@ -314,7 +350,7 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
                 by = SP_RULE_WORD;
                 rbp_slot = (uint8_t)sp_word_rbp_slot(word);
                 if (recording != NULL) {
-                    kept->rbp_from = 0;
+                    kept->how = word;
                     slot = (const uint64_t *)(caller_sp - 8);
                 }
                 goto arrive;
@@ -348,10 +384,10 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
             frames[n - 1].size = result == SP_STEP_CALLER ? size_between(sp, cursor.sp) : 0;
         }
         if (recording != NULL) {
-            keep_rule(kept, rule, rbp_at, &slot, cursor.sp);
-            kept->rule = cursor.rule;
-            kept->flags =
+            unsigned flags =
                 (interrupted ? SP_KEPT_INTERRUPTED : 0) | (result == SP_STEP_OUTERMOST ? SP_KEPT_OUTERMOST : 0);
+            kept->how = sp_how(cursor.rule, sp_rule_slot(rule), flags, rbp_from(rule, rbp_at, sp));
+            slot = slot_by(rule, cursor.sp);
             if (cursor.stack_changes != stack_changes) {
                 sp_recording_restart(recording);
                 guess = recording->guess;
@@ -375,16 +411,13 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
         goto arrived;
 
     follow:
-        if (recording != NULL)
-            keep_rule(kept, rule, rbp_at, &slot, caller_sp);
+        if (recording != NULL) {
+            kept->how = sp_how(by, rbp_slot, interrupted ? SP_KEPT_INTERRUPTED : 0, rbp_from(rule, rbp_at, sp));
+            slot = slot_by(rule, caller_sp);
+        }
     arrive:
         if (rbp_slot != 0)
             rbp_at = caller_sp - 8 - 8 * (uintptr_t)rbp_slot;
-        if (recording != NULL) {
-            kept->rule = by;
-            kept->rbp_slot = rbp_slot;
-            kept->flags = interrupted ? SP_KEPT_INTERRUPTED : 0;
-        }
         if (frames != NULL) {
             frames[n - 1].rule = by;
             frames[n - 1].size = size_between(sp, caller_sp);
@@ -412,7 +445,7 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
 int sp_walk_fast(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end)
 {
     struct sp_recording recording;
-    sp_recording_begin(&recording, (uintptr_t)__builtin_frame_address(0));
+    sp_recording_begin(&recording, (uintptr_t)&recording);
     int n;
     if (sink->pcs != NULL)
         n = recording.memory != NULL ? walk(start, sink->pcs, NULL, sink->max, end, &recording)

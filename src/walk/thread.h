@@ -11,6 +11,9 @@
 #define SPWALK_THREAD_H
 
 #include "walk/bounds.h"
+#include "word/word.h"
+
+#include <spwalk.h>
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,16 +30,41 @@ struct sp_kept_frame {
                              depends on more than its pc and SP */
     uint64_t pc;
     uintptr_t sp;
-    uint8_t rule;     /* an enum sp_rule */
-    uint8_t rbp_slot; /* n: it saves rbp at CFA - 8 - 8n, where the CFA is the next frame's sp; 0: it does not */
-    uint8_t flags;
-    int32_t rbp_from; /* where its own rbp is saved, from sp; 0: not known, or its rule is not CFA = rbp + 16 */
+    uint64_t how; /* it was left: its frame word, or what sp_how makes */
 };
 
 enum {
     SP_KEPT_INTERRUPTED = 1, /* pc is exact */
     SP_KEPT_OUTERMOST = 2,   /* it has no caller */
 };
+
+/*
+ * How a frame was left, in the form of a frame word without a tag:
+ *
+ *     bits 63..32  where its rbp is saved, from sp; 0: not known, or its rule is not CFA = rbp + 16
+ *     bits 19..16  n: it saves rbp at CFA - 8 - 8n, where the CFA is the next frame's sp; 0: it does not
+ *     bits 9..8    flags
+ *     bits 1..0    an enum sp_rule
+ */
+static inline uint64_t sp_how(enum sp_rule rule, unsigned rbp_slot, unsigned flags, int32_t rbp_from)
+{
+    return (uint64_t)(uint32_t)rbp_from << 32 | (uint64_t)rbp_slot << SP_WORD_SLOT_SHIFT | flags << 8 | rule;
+}
+
+static inline enum sp_rule sp_how_rule(uint64_t how)
+{
+    return sp_word_is_tagged(how) ? SP_RULE_WORD : (enum sp_rule)(how & 3);
+}
+
+static inline unsigned sp_how_flags(uint64_t how)
+{
+    return sp_word_is_tagged(how) ? 0 : how >> 8 & 3;
+}
+
+static inline int32_t sp_how_rbp_from(uint64_t how)
+{
+    return sp_word_is_tagged(how) ? 0 : (int32_t)(how >> 32);
+}
 
 enum {
     SP_KEPT_FRAMES = 1024,
