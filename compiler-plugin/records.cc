@@ -33,12 +33,14 @@ static auto_vec<covered_range> function_ranges;
 /* Of the translation unit. */
 static auto_vec<covered_range> unit_ranges;
 
-static rtx_insn *next_real_insn_here(rtx_insn *insn)
+/* The next insn that may become an instruction, or null where the function's part ends before it. */
+static rtx_insn *next_instruction(rtx_insn *insn)
 {
     do
         insn = NEXT_INSN(insn);
-    while (insn != nullptr && NOTE_P(insn) && NOTE_KIND(insn) != NOTE_INSN_SWITCH_TEXT_SECTIONS);
-    return insn;
+    while (insn != nullptr && !NONDEBUG_INSN_P(insn) && !JUMP_TABLE_DATA_P(insn) &&
+           !(NOTE_P(insn) && NOTE_KIND(insn) == NOTE_INSN_SWITCH_TEXT_SECTIONS));
+    return insn == nullptr || !NONDEBUG_INSN_P(insn) ? nullptr : insn;
 }
 
 /* Cuts the function's insns into covered ranges. */
@@ -67,25 +69,21 @@ class range_cutter
 };
 
 /*
- * Ends the range before a call without a word and opens the next one behind it; returns the last insn left out. The
- * plain insn that follows the call is left out too: a look-up by the return address itself, rather than by an address
- * within the call, then finds the same.
+ * Ends the range before a call without a word and opens the next one behind it; returns the last insn left out. That is
+ * the insn after the call: a look-up by the return address itself, rather than by an address within the call, then
+ * finds the same.
  */
 rtx_insn *range_cutter::leave_out(rtx_insn *call)
 {
     close(emit_label_note(call, true));
     rtx_insn *last = call;
-    for (rtx_insn *next = next_real_insn_here(last); next != nullptr; next = next_real_insn_here(last)) {
-        bool is_call = is_returning_call(next);
-        if (is_call && !is_call_without_word(next))
+    do {
+        rtx_insn *next = next_instruction(last);
+        if (next == nullptr || (is_returning_call(next) && !is_call_without_word(next)))
             break;
-        plan.calls += is_call;
-        if (!is_call && !NONJUMP_INSN_P(next))
-            break;
+        plan.calls += is_returning_call(next);
         last = next;
-        if (!is_call)
-            break;
-    }
+    } while (is_returning_call(last));
     open(emit_label_note(last, false));
     return last;
 }
