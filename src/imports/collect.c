@@ -132,11 +132,8 @@ static void correct_provider(struct collected *collected, struct candidate *cand
         candidate->provider = owner;
 }
 
-bool imports_site_counts(const struct collected *collected, const struct site *site)
-{
-    return site->kind == SITE_CALL ||
-           (site->kind == SITE_LOAD && imports_pointer_use(collected->object, site) == POINTER_CALLED);
-}
+/* More calls through GLOB_DAT slots than any program has that was not written to have them. */
+#define SITES_MAX (1u << 17)
 
 static void count_site(const struct site *site, void *argument)
 {
@@ -146,7 +143,10 @@ static void count_site(const struct site *site, void *argument)
                            : site->kind == SITE_TEST ? POINTER_TESTED
                            : site->kind == SITE_LOAD ? imports_pointer_use(collected->object, site)
                                                      : POINTER_OUT;
-    if (use == POINTER_CALLED) {
+    if (use == POINTER_CALLED && collected->site_count == collected->site_capacity) {
+        candidate->reason = IMPORTS_REASON_FULL;
+    } else if (use == POINTER_CALLED) {
+        collected->sites[collected->site_count++] = *site;
         candidate->calls++;
         candidate->flags |= site->kind == SITE_LOAD ? IMPORTS_GOT | IMPORTS_POINTER_CALL : IMPORTS_GOT;
     } else if (use == POINTER_OUT) {
@@ -183,7 +183,8 @@ static void find_uses(struct collected *collected, struct got *got)
         collected->got_owners[i] = got[i].owner;
     }
     collected->got_count = count;
-    imports_find_sites(collected->object, collected->got_slots, count, count_site, collected);
+    if (count)
+        imports_find_sites(collected->object, collected->got_slots, count, count_site, collected);
 }
 
 static uint32_t highest_symbol(const Elf64_Rela *relocations, size_t count, uint32_t highest)
@@ -214,11 +215,14 @@ bool imports_collect(size_t user, struct collected *collected)
     size_t per_candidate = sizeof(struct candidate) + sizeof(struct got) + sizeof(uintptr_t) + sizeof(uint32_t);
     memset(collected, 0, sizeof *collected);
     collected->object = view;
-    collected->memory_size = most * per_candidate + symbols * sizeof(uint32_t);
+    size_t sites_size = SITES_MAX * sizeof(struct site); /* touched as far as it is needed */
+    collected->memory_size = sites_size + most * per_candidate + symbols * sizeof(uint32_t);
     collected->memory = mmap(NULL, collected->memory_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (collected->memory == MAP_FAILED)
         return false;
-    collected->candidates = collected->memory;
+    collected->sites = collected->memory;
+    collected->site_capacity = SITES_MAX;
+    collected->candidates = (struct candidate *)(collected->sites + SITES_MAX);
     struct got *got = (struct got *)(collected->candidates + most);
     collected->got_slots = (uintptr_t *)(got + most);
     collected->got_owners = (uint32_t *)(collected->got_slots + most);

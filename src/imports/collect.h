@@ -29,6 +29,8 @@ struct collected {
     uintptr_t *got_slots; /* ascending: the GLOB_DAT slots of functions */
     uint32_t *got_owners; /* the candidate of each */
     size_t got_count;
+    struct site *sites; /* the instructions that call through one of them, and nothing else */
+    size_t site_count, site_capacity;
     const struct object *object;
     void *memory;
     size_t memory_size;
@@ -37,8 +39,5 @@ struct collected {
 /* Collects the imports of loaded object number `user`. Returns false where it has none, or no memory is left. */
 bool imports_collect(size_t user, struct collected *collected);
 void imports_collected_free(struct collected *collected);
-
-/* Whether a use of a GLOB_DAT slot is one whose calls can be counted at that instruction. */
-bool imports_site_counts(const struct collected *collected, const struct site *site);
 
 #endif

@@ -72,36 +72,24 @@ static bool create_stubs(struct collected *collected, struct loaded *entry)
     return true;
 }
 
-struct patching {
-    struct collected *collected;
-    struct loaded *entry;
-};
-
 /* Makes the instruction use the slot of our own that holds the stub's address. */
-static void patch_site(const struct site *site, void *argument)
+static void patch_site(struct loaded *entry, const struct site *site, size_t index, struct candidate *candidate)
 {
-    struct patching *patching = argument;
-    size_t index = patching->collected->got_owners[site->slot];
-    const struct object *view = &patching->entry->view;
-    struct candidate *candidate = &patching->collected->candidates[index];
-    if (!candidate->stub || !candidate->patch || !imports_site_counts(patching->collected, site))
-        return;
-    uintptr_t *slot = imports_stub_near_slot(patching->entry->stubs, view, index);
+    uintptr_t *slot = imports_stub_near_slot(entry->stubs, &entry->view, index);
     int64_t displacement = slot ? (int64_t)((uintptr_t)slot - ((uintptr_t)site->operand + 4)) : INT64_MAX;
     if (displacement != (int32_t)displacement)
         candidate->reason = IMPORTS_REASON_MEMORY;
-    else if (!imports_write_code(view, site->operand, (int32_t)displacement))
+    else if (!imports_write_code(&entry->view, site->operand, (int32_t)displacement))
         candidate->reason = IMPORTS_REASON_PROTECTED;
 }
 
 static void patch_code(struct collected *collected, struct loaded *entry)
 {
-    struct patching patching = {collected, entry};
-    for (size_t i = 0; i < collected->count; i++) {
-        if (!collected->candidates[i].stub || !collected->candidates[i].patch)
-            continue;
-        imports_find_sites(&entry->view, collected->got_slots, collected->got_count, patch_site, &patching);
-        return;
+    for (size_t i = 0; i < collected->site_count; i++) {
+        size_t index = collected->got_owners[collected->sites[i].slot];
+        struct candidate *candidate = &collected->candidates[index];
+        if (candidate->stub && candidate->patch)
+            patch_site(entry, &collected->sites[i], index, candidate);
     }
 }
 

@@ -34,20 +34,14 @@ static struct site classify(unsigned char *operand, uint32_t slot)
 struct search {
     const uintptr_t *slots;
     size_t count;
+    uintptr_t first, span; /* of the slots */
     void (*found)(const struct site *site, void *argument);
     void *argument;
 };
 
-/* `operand` is what follows a ModRM byte that says "RIP-relative". */
-static void try_operand(const struct search *search, unsigned char *operand)
+/* The operand gives an address near the slots: looks whether it is one's. */
+static void examine(const struct search *search, unsigned char *operand, uintptr_t address)
 {
-    int32_t displacement;
-    memcpy(&displacement, operand, sizeof displacement);
-    uintptr_t address = (uintptr_t)operand + 4 + (uintptr_t)(intptr_t)displacement;
-    uintptr_t first = search->slots[0], last = search->slots[search->count - 1];
-    /* An immediate operand of 1 or 4 bytes may follow, from whose end the displacement then counts. */
-    if (address + 4 < first || address > last)
-        return;
     int64_t slot = slot_at(search->slots, search->count, address);
     if (slot >= 0) {
         struct site site = classify(operand, (uint32_t)slot);
@@ -64,6 +58,17 @@ static void try_operand(const struct search *search, unsigned char *operand)
         struct site site = {operand, (uint32_t)slot, compares_with_0 ? SITE_TEST : SITE_OTHER, 0};
         search->found(&site, search->argument);
     }
+}
+
+/* `operand` is what follows a ModRM byte that says "RIP-relative". */
+static inline void try_operand(const struct search *search, unsigned char *operand)
+{
+    int32_t displacement;
+    memcpy(&displacement, operand, sizeof displacement);
+    uintptr_t address = (uintptr_t)operand + 4 + (uintptr_t)(intptr_t)displacement;
+    /* An immediate operand of 1 or 4 bytes may follow, from whose end the displacement then counts. */
+    if (__builtin_expect(address + 4 - search->first <= search->span + 4, 0))
+        examine(search, operand, address);
 }
 
 /* Bytes that may be a ModRM byte with mod 00 and rm 101 are found 16 at a time. */
@@ -87,7 +92,8 @@ static void search_code(const struct search *search, unsigned char *code, size_t
 void imports_find_sites(const struct object *object, const uintptr_t *slots, size_t count,
                         void (*found)(const struct site *site, void *argument), void *argument)
 {
-    struct search search = {slots, count, found, argument};
+    struct search search = {slots, count,   count ? slots[0] : 0, count ? slots[count - 1] - slots[0] : 0,
+                            found, argument};
     for (size_t i = 0; count && i < object->segment_count; i++) {
         const Elf64_Phdr *segment = &object->segments[i];
         if (segment->p_type == PT_LOAD && segment->p_flags & PF_X && segment->p_flags & PF_R)
