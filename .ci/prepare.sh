@@ -13,7 +13,7 @@ packages_for() {
     tests) echo check elfutils mandoc libc6-dbg libunwind-dev gcc-11 g++-11 gcc-11-plugin-dev gfortran clang lld llvm musl-tools binutils \
         openssl dpkg-dev tcl git gdb ltrace sqlite3 curl ;;
     examples) echo dpkg-dev tcl binutils ;;
-    benchmarks) echo libunwind-dev libabsl-dev valgrind dpkg-dev tcl binutils ;;
+    benchmarks) echo ltrace libunwind-dev libabsl-dev valgrind dpkg-dev tcl binutils ;;
     ci) echo clang-format shellcheck libclang-rt-dev ;;
     *)
         echo "prepare.sh: unknown job '$1'; known are tests, examples, benchmarks, ci" >&2

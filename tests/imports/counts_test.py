@@ -102,6 +102,19 @@ def opened(shop, options, plugin_flags, times, counted):
               "said not to be counted")
 
 
+def registers(shop, flags, arguments):
+    """No register but r11 is changed on the way, in the first call and in later ones. glibc's lazy binding changes r10."""
+    shop.build("libcapture.so", ["capture.S"], "-shared")
+    program = shop.build("registers", ["registers.c", "give.S"], *flags, f"-L{shop.folder}", "-lcapture", f"-Wl,-rpath,{shop.folder}")
+    result = shop.run([program, *arguments])
+    wrong = [line for line in result.stdout.splitlines() if ": " in line and "registers: " not in line]
+    if "-Wl,-z,lazy" in flags:
+        wrong = [line for line in wrong if not line.startswith("first: register 10 ")]
+    equal(wrong, [], "changed registers")
+    check("registers: " in result.stdout, result.stdout)
+    equal(calls(result.report, "libcapture.so", "capture"), 3, "calls")
+
+
 def exceptions(shop, flags):
     shop.build("libthrower.so", ["thrower.cc"], "-shared", "-fPIC", compiler="g++")
     program = shop.build("exceptions", ["exceptions.cc"], *flags, f"-L{shop.folder}", "-lthrower",
@@ -207,6 +220,9 @@ def main():
         tests.run("the same, 300 times", opened, shop, ["--all"], ["-Wl,-z,lazy"], 300, True)
         tests.run("with DT_INIT_ARRAY alone", opened, shop, ["--all"], ["-nostartfiles"], 4, True)
         tests.run("with no initialiser", opened, shop, ["--all"], ["-nostartfiles", "-DNO_CONSTRUCTOR"], 2, False)
+        for binding, flags in (("lazy", ["-Wl,-z,lazy"]), ("now", ["-Wl,-z,now"]), ("no PLT", ["-DNO_PLT"])):
+            tests.run(f"registers, {binding}", registers, shop, flags, [])
+            tests.run(f"registers as wide as they are, {binding}", registers, shop, flags, ["wide"])
         for binding in ("lazy", "now", "no PLT"):
             tests.run(f"C++ exceptions, {binding}", exceptions, shop, BINDINGS[binding])
         tests.run("nothing to be seen from inside", traces, shop)
