@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -40,10 +41,20 @@ static struct imports_report plan(uint32_t import_capacity)
     return report;
 }
 
+/* A file beyond the limit would not fail alone: SIGXFSZ would end the program. */
+static bool within_limit(uint64_t size)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur;
+}
+
 bool imports_file_create(const char *folder, uint32_t import_capacity)
 {
     char name[4096];
     int file = -1;
+    struct imports_report header = plan(import_capacity);
+    if (!within_limit(header.size))
+        return false;
     for (int attempt = 0; file < 0 && attempt < 1000; attempt++) {
         if (snprintf(name, sizeof name, "%s/%d-%d.report", folder, (int)getpid(), attempt) >= (int)sizeof name)
             return false;
@@ -51,7 +62,6 @@ bool imports_file_create(const char *folder, uint32_t import_capacity)
         if (file < 0 && errno != EEXIST)
             return false;
     }
-    struct imports_report header = plan(import_capacity);
     void *map = MAP_FAILED;
     if (file >= 0 && ftruncate(file, (off_t)header.size) == 0)
         map = mmap(NULL, header.size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);

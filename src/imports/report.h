@@ -22,6 +22,7 @@
 #define IMPORTS_STACK_MAX 64
 #define IMPORTS_CONSTRUCTORS_MAX 16
 #define IMPORTS_PATTERNS_MAX 2000
+#define IMPORTS_FILE_SIZE_MAX (1ull << 30) /* no report file is larger, its holes counted */
 
 /* The environment variable that names the folder of the report files and of the file "options", an imports_options. */
 #define IMPORTS_ENVIRONMENT "SPWALK_IMPORTS"

@@ -210,7 +210,7 @@ static int report(const struct job *job, const char *program, const struct impor
     int result = read_reports(run->folder, all, &profiles);
     if (result == 0 && profiles.count == 0) {
         sp_complain("%s: it ran, but nothing was counted: libspwalk-imports.so was not loaded into it, or could not "
-                    "write to %s",
+                    "make its file in %s",
                     program, run->folder);
         result = -1;
     }
@@ -249,6 +249,13 @@ int sp_command_imports(int argc, char **argv)
     struct stat folder;
     if (job.symbol_lists && (stat(job.symbol_lists, &folder) != 0 || !S_ISDIR(folder.st_mode))) {
         sp_complain("%s: not a folder to write symbol lists to", job.symbol_lists);
+        return SP_EXIT_BAD_INPUT;
+    }
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < IMPORTS_FILE_SIZE_MAX) {
+        sp_complain(
+            "the limit on the size of files (ulimit -f) is below %llu MiB, which a sparse file of counts may need",
+            (unsigned long long)(IMPORTS_FILE_SIZE_MAX >> 20));
         return SP_EXIT_BAD_INPUT;
     }
     char *program = sp_preload_program(argv[optind]);

@@ -3,7 +3,6 @@
 #include "imports_facts.h"
 #include "imports_profile.h"
 
-#include <search.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -216,33 +215,52 @@ static void free_graph(struct graph *graph)
 }
 
 struct definition {
+    const char *name, *version;
     size_t file;
-    const char *version;
     bool strong;
 };
 
-/* Enters each dynamic symbol under its name with the first file that defines it; returns the definitions. */
-static struct definition *index_definitions(const struct graph *graph, struct hsearch_data *table)
+/* All dynamic symbols that are defined, by name; of one name the first in the order of the search is first. */
+struct definitions {
+    struct definition *items;
+    size_t count;
+};
+
+static int by_symbol(const void *left, const void *right)
 {
-    size_t symbols = 0, used = 0;
+    const struct definition *a = left, *b = right;
+    int order = strcmp(a->name, b->name);
+    return order ? order : (a->file > b->file) - (a->file < b->file);
+}
+
+static struct definitions find_definitions(const struct graph *graph)
+{
+    struct definitions definitions = {0};
     struct imports_fact_symbol symbol;
     for (size_t file = 0; file < graph->profile->file_count; file++)
-        for (size_t i = 0; graph->facts[file] && imports_facts_symbol(graph->facts[file], i, &symbol); i++)
-            symbols += symbol.defined;
-    struct definition *definitions = calloc(symbols + 1, sizeof *definitions);
-    if (!definitions || !hcreate_r(symbols * 4 / 3 + 16, table)) {
-        free(definitions);
-        return NULL;
-    }
-    for (size_t file = 0; file < graph->profile->file_count; file++)
         for (size_t i = 0; graph->facts[file] && imports_facts_symbol(graph->facts[file], i, &symbol); i++) {
-            ENTRY entry = {.key = (char *)symbol.name, .data = &definitions[used]}, *found;
-            if (!symbol.defined || !*symbol.name || !hsearch_r(entry, ENTER, &found, table) ||
-                found->data != &definitions[used])
+            if (!symbol.defined || !*symbol.name)
                 continue;
-            definitions[used++] = (struct definition){file, symbol.version, symbol.strong};
+            definitions.items = imports_grow(definitions.items, definitions.count, sizeof *definitions.items);
+            definitions.items[definitions.count++] =
+                (struct definition){symbol.name, symbol.version, file, symbol.strong};
         }
+    qsort(definitions.items, definitions.count, sizeof *definitions.items, by_symbol);
     return definitions;
+}
+
+static const struct definition *first_definition(const struct definitions *definitions, const char *name)
+{
+    size_t low = 0, high = definitions->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (strcmp(definitions->items[middle].name, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found = low < definitions->count && strcmp(definitions->items[low].name, name) == 0;
+    return found ? &definitions->items[low] : NULL;
 }
 
 /* Whether `from` needs `to`, directly or not. seen: one flag a file, all false. */
@@ -280,15 +298,14 @@ static bool is_c_library(const struct imports_library *library)
  * else the number of files. Two weak definitions of the same name are copies of one another: C++'s, of inline
  * functions.
  */
-static size_t binds_to(const struct graph *graph, struct hsearch_data *table, size_t user,
+static size_t binds_to(const struct graph *graph, const struct definitions *definitions, size_t user,
                        const struct imports_fact_symbol *symbol)
 {
     size_t none = graph->profile->file_count;
-    ENTRY *found, entry = {.key = (char *)symbol->name};
-    if (!symbol->referenced || !*symbol->name || !hsearch_r(entry, FIND, &found, table))
-        return none;
-    const struct definition *definition = found->data;
-    if (definition->file == user || graph->profile->files[definition->file].flags & IMPORTS_OBJECT_MAIN)
+    const struct definition *definition = NULL;
+    if (symbol->referenced && *symbol->name)
+        definition = first_definition(definitions, symbol->name);
+    if (!definition || definition->file == user || graph->profile->files[definition->file].flags & IMPORTS_OBJECT_MAIN)
         return none;
     if (symbol->defined && !(symbol->strong && definition->strong))
         return none;
@@ -299,13 +316,12 @@ static size_t binds_to(const struct graph *graph, struct hsearch_data *table, si
 /* A library that others bind to without needing it stands in front of one that they do need (as malloc is replaced). */
 static void find_interposed(struct graph *graph, struct imports_profile *profile)
 {
-    struct hsearch_data table = {0};
-    struct definition *definitions = index_definitions(graph, &table);
+    struct definitions definitions = find_definitions(graph);
     bool *told = calloc(profile->file_count + 1, sizeof *told), *seen = calloc(profile->file_count + 1, sizeof *seen);
     struct imports_fact_symbol symbol;
-    for (size_t user = 1; definitions && told && seen && user < profile->file_count; user++)
+    for (size_t user = 1; told && seen && user < profile->file_count; user++)
         for (size_t i = 0; graph->facts[user] && imports_facts_symbol(graph->facts[user], i, &symbol); i++) {
-            size_t file = binds_to(graph, &table, user, &symbol);
+            size_t file = binds_to(graph, &definitions, user, &symbol);
             struct imports_library *library =
                 file < profile->file_count && !told[file] ? library_of_file(profile, file) : NULL;
             memset(seen, 0, profile->file_count * sizeof *seen);
@@ -315,9 +331,7 @@ static void find_interposed(struct graph *graph, struct imports_profile *profile
             add_reason(library, "it provides %s to %s, which does not name it as needed", symbol.name,
                        profile->files[user].name);
         }
-    if (definitions)
-        hdestroy_r(&table);
-    free(definitions);
+    free(definitions.items);
     free(told);
     free(seen);
 }

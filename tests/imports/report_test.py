@@ -192,6 +192,8 @@ def refusals(shop):
     refused(shop, "empty pattern", [normal], ["--from="], text="pattern")
     refused(shop, "output", [normal], ["-o", "/no/such/folder/file"], text="/no/such/folder/file")
     refused(shop, "symbol lists", [normal], ["-s", "/no/such/folder"], text="/no/such/folder")
+    limited = subprocess.run(["sh", "-c", f"ulimit -f 1000; exec {shop.spwalk} imports -- {normal}"], capture_output=True, text=True)
+    equal((limited.returncode, limited.stderr.count("\n")), (2, 1), f"with ulimit -f: {limited.stderr}")
     left = [path for path in pathlib.Path("/dev/shm").glob("spwalk-imports.*") if path.stat().st_uid == os.geteuid()]
     equal([path for path in left if not any(path.iterdir())], [], "folders left behind")
 
