@@ -87,8 +87,10 @@ static bool is_on_alternate_stack(uintptr_t sp, stack_t *alternate)
            (alternate->ss_flags & SS_DISABLE) == 0 && sp - (uintptr_t)alternate->ss_sp < alternate->ss_size;
 }
 
-static struct sp_bounds find_bounds(uintptr_t sp, struct sp_stacks *stacks)
+struct sp_bounds sp_bounds_find(uintptr_t sp, struct sp_stacks *stacks)
 {
+    if (sp >= stacks->alt_lo && sp < stacks->alt_hi)
+        return within(stacks->alt_lo, stacks->alt_hi);
     uintptr_t top = first_stack_top();
     if (sp < top && top - sp < FIRST_STACK_SPAN) {
         remember(&stacks->own_lo, &stacks->own_hi, page_of(sp), top);
@@ -111,15 +113,6 @@ static struct sp_bounds find_bounds(uintptr_t sp, struct sp_stacks *stacks)
     struct sp_bounds bounds = {sp, sp - 8, true};
     sp_bounds_extend(&bounds, sp);
     return bounds;
-}
-
-struct sp_bounds sp_bounds_of(uintptr_t sp, struct sp_stacks *stacks)
-{
-    if (sp >= stacks->own_lo && sp < stacks->own_hi)
-        return within(stacks->own_lo, stacks->own_hi);
-    if (sp >= stacks->alt_lo && sp < stacks->alt_hi)
-        return within(stacks->alt_lo, stacks->alt_hi);
-    return find_bounds(sp, stacks);
 }
 
 bool sp_bounds_extend(struct sp_bounds *bounds, uintptr_t address)

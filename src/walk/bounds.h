@@ -26,8 +26,16 @@ struct sp_stacks {
     uintptr_t alt_lo, alt_hi; /* its alternate signal stack */
 };
 
-/* The bounds of the stack that sp lies in. Async-signal-safe; makes system calls only for a stack not seen before. */
-struct sp_bounds sp_bounds_of(uintptr_t sp, struct sp_stacks *stacks);
+/* The same for a stack not seen before; makes system calls, and remembers what it can. */
+struct sp_bounds sp_bounds_find(uintptr_t sp, struct sp_stacks *stacks);
+
+/* The bounds of the stack that sp lies in. Async-signal-safe. */
+static inline struct sp_bounds sp_bounds_of(uintptr_t sp, struct sp_stacks *stacks)
+{
+    if (sp >= stacks->own_lo && sp < stacks->own_hi)
+        return (struct sp_bounds){stacks->own_lo, stacks->own_hi - 8, false};
+    return sp_bounds_find(sp, stacks);
+}
 
 /* Makes sure that the word at address, above bounds->last, can be read. Returns whether it can. */
 bool sp_bounds_extend(struct sp_bounds *bounds, uintptr_t address);

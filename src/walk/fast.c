@@ -230,13 +230,16 @@ static NOINLINE int put_and_keep_frames(struct run *run, struct sp_frame *frames
 static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame *frames, int max, enum sp_end *end,
                        struct sp_recording *recording)
 {
-    struct sp_cursor cursor = {
-        .rbp = start->rbp,
-        .stacks = &sp_thread.stacks,
-        .coverage = sp_modules_program_coverage(),
-        .modules = recording != NULL ? recording->modules : NULL,
-    };
+    /* Field by field: what a step sets is not read before. */
+    struct sp_cursor cursor;
+    cursor.rbp = start->rbp;
+    cursor.stacks = &sp_thread.stacks;
     cursor.bounds = sp_bounds_of(start->sp, cursor.stacks);
+    cursor.stack_changes = 0;
+    cursor.coverage = sp_modules_program_coverage();
+    cursor.checked_lo = cursor.checked_hi = 0;
+    cursor.module_count = 0;
+    cursor.modules = recording != NULL ? recording->modules : NULL;
     const uint32_t generation = __atomic_load_n(&sp_modules_generation, __ATOMIC_ACQUIRE);
 
     /* The frame that the walk has come to, where its rbp is saved, where its pc was read. */
@@ -436,7 +439,7 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
         recording->last = kept;
         if (n < 0)
             sp_recording_drop(recording);
-        else
+        else if (!sp_recording_end_unchanged(recording))
             sp_recording_end(recording, &cursor, generation);
     }
     return n;

@@ -24,17 +24,10 @@ enum { SLOTS = 512 };
 static struct slot slots[SLOTS];
 static uint32_t slots_used;
 
-static struct sp_coverage program_coverage;
-static uint32_t program_coverage_state; /* 0: unknown, 1: being written, 2: to be read */
+struct sp_coverage sp_program_coverage;
+uint32_t sp_program_is_known; /* 0: no, 1: it is being written, 2: yes */
 
 uint32_t sp_modules_generation;
-
-struct sp_coverage sp_modules_program_coverage(void)
-{
-    if (__atomic_load_n(&program_coverage_state, __ATOMIC_ACQUIRE) != 2)
-        return (struct sp_coverage){0, 0, NULL};
-    return program_coverage;
-}
 
 static uint64_t hash_bytes(uint64_t hash, uintptr_t lo, uintptr_t hi)
 {
@@ -113,10 +106,10 @@ static void publish_program_coverage(const struct sp_known_module *known)
 {
     uint32_t unknown = 0;
     if (known->is_volatile || known->coverage.span == 0 ||
-        !__atomic_compare_exchange_n(&program_coverage_state, &unknown, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        !__atomic_compare_exchange_n(&sp_program_is_known, &unknown, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return;
-    program_coverage = known->coverage;
-    __atomic_store_n(&program_coverage_state, 2, __ATOMIC_RELEASE);
+    sp_program_coverage = known->coverage;
+    __atomic_store_n(&sp_program_is_known, 2, __ATOMIC_RELEASE);
 }
 
 /* Records a module in a slot whose sequence was `sequence`. Where another has claimed it meanwhile, does without. */

@@ -35,9 +35,17 @@ bool sp_modules_get(uintptr_t address, struct sp_known_module *known);
 extern uint32_t sp_modules_generation;
 
 /*
- * The coverage of the program itself, where every walk begins to look; its span is 0 until the program has been walked
- * through.
+ * The coverage of the program itself, where every walk begins to look. It is written once, when the program is first
+ * walked through: until sp_program_is_known is 2 it is not to be read.
  */
-struct sp_coverage sp_modules_program_coverage(void);
+extern struct sp_coverage sp_program_coverage;
+extern uint32_t sp_program_is_known;
+
+static inline struct sp_coverage sp_modules_program_coverage(void)
+{
+    if (__atomic_load_n(&sp_program_is_known, __ATOMIC_ACQUIRE) != 2)
+        return (struct sp_coverage){0, 0, 0};
+    return sp_program_coverage;
+}
 
 #endif

@@ -15,20 +15,6 @@ static void empty_row(struct sp_kept_row *row)
     row->module_count = 0;
 }
 
-void sp_recording_begin(struct sp_recording *recording, uintptr_t walker_sp)
-{
-    struct sp_memory *memory = recording->memory = sp_memory_take(walker_sp);
-    if (memory == NULL)
-        return;
-    recording->old_row = &memory->rows[memory->current];
-    recording->new_row = &memory->rows[!memory->current];
-    recording->at = row_start(recording->new_row);
-    recording->limit = recording->at + SP_KEPT_FRAMES;
-    recording->guess = recording->old_row->frames + recording->old_row->first;
-    recording->reused = NULL;
-    recording->is_old_checked = recording->old_row->module_count == 0;
-}
-
 bool sp_recording_check_old(struct sp_recording *recording, struct sp_cursor *cursor)
 {
     struct sp_kept_row *row = recording->old_row;

@@ -33,7 +33,19 @@ struct sp_recording {
 extern const uint64_t sp_no_slot;
 
 /* Takes the thread's memory; recording->memory is NULL where there is none. */
-void sp_recording_begin(struct sp_recording *recording, uintptr_t walker_sp);
+static inline void sp_recording_begin(struct sp_recording *recording, uintptr_t walker_sp)
+{
+    struct sp_memory *memory = recording->memory = sp_memory_take(walker_sp);
+    if (memory == NULL)
+        return;
+    recording->old_row = &memory->rows[memory->current];
+    recording->new_row = &memory->rows[memory->current ^ 1];
+    recording->at = recording->new_row->frames + SP_KEPT_ROOM;
+    recording->limit = recording->at + SP_KEPT_FRAMES;
+    recording->guess = recording->old_row->frames + recording->old_row->first;
+    recording->reused = NULL;
+    recording->is_old_checked = recording->old_row->module_count == 0;
+}
 
 /* Whether the old row may be believed where its slots agree. Where not, it is emptied, and recording->guess is its end.
  */
@@ -47,6 +59,17 @@ void sp_recording_restart(struct sp_recording *recording);
 
 /* Makes what was recorded the thread's last walk. generation: sp_modules_generation at the walk's start. */
 void sp_recording_end(struct sp_recording *recording, const struct sp_cursor *cursor, uint32_t generation);
+
+/* The same where the walk was on the old row from its first frame to its last: nothing is new. */
+static inline bool sp_recording_end_unchanged(struct sp_recording *recording)
+{
+    struct sp_kept_row *row = recording->old_row;
+    if (recording->reused != row->frames + row->first || recording->last != row->frames + row->end - 1 ||
+        recording->at != recording->new_row->frames + SP_KEPT_ROOM)
+        return false;
+    sp_memory_give_back(recording->memory);
+    return true;
+}
 
 /* Drops what was recorded. */
 void sp_recording_drop(struct sp_recording *recording);

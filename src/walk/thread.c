@@ -91,7 +91,7 @@ static struct sp_memory *new_memory(void)
     return memory;
 }
 
-struct sp_memory *sp_memory_take(uintptr_t sp)
+struct sp_memory *sp_memory_get(uintptr_t sp)
 {
     struct sp_thread *thread = &sp_thread;
     struct sp_memory *memory = thread->memory;

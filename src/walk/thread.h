@@ -16,6 +16,7 @@
 #include <spwalk.h>
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -96,11 +97,22 @@ struct sp_thread {
 
 extern __thread struct sp_thread sp_thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
+/* The same where the thread has none yet, or another walk has it. */
+struct sp_memory *sp_memory_get(uintptr_t sp);
+
 /*
  * Takes the thread's memory for a walk that starts at sp. Returns NULL where there is none to be had: at the first walk
  * of a thread, in a handler that interrupted a walk, where memory is short.
  */
-struct sp_memory *sp_memory_take(uintptr_t sp);
+static inline struct sp_memory *sp_memory_take(uintptr_t sp)
+{
+    struct sp_memory *memory = sp_thread.memory;
+    if (memory == NULL || memory->walk_sp != 0)
+        return sp_memory_get(sp);
+    memory->walk_sp = sp;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    return memory;
+}
 
 static inline void sp_memory_give_back(struct sp_memory *memory)
 {
