@@ -80,24 +80,6 @@ uncovered cannot_cover()
     return uncovered::no;
 }
 
-static FILE *report_stream()
-{
-    if (options.verbose_file == nullptr)
-        return stderr;
-    static FILE *stream;
-    if (stream == nullptr) {
-        stream = fopen(options.verbose_file, "a");
-        if (stream == nullptr) {
-            error("spwalk: cannot append to %qs: %m", options.verbose_file);
-            options.verbose = false;
-            return stderr;
-        }
-        /* One write a line, so that the lines of a parallel build stay whole. */
-        setvbuf(stream, nullptr, _IOLBF, BUFSIZ);
-    }
-    return stream;
-}
-
 void report_function(const function_plan &plan)
 {
     if (plan.calls == 0) {
@@ -108,27 +90,27 @@ void report_function(const function_plan &plan)
         sums.calls += plan.calls;
         sums.word_calls += plan.word_calls;
     }
-    if (!options.verbose)
+    if (options.report == nullptr)
         return;
 
     expanded_location place = expand_location(DECL_SOURCE_LOCATION(current_function_decl));
-    FILE *stream = report_stream();
     if (plan.reason == uncovered::no)
-        fprintf(stream, "spwalk: %s:%d: %s: covered, length %u, rbp slot %u, word at %u of %u calls\n",
+        fprintf(options.report, "spwalk: %s:%d: %s: covered, length %u, rbp slot %u, word at %u of %u calls\n",
                 place.file ? place.file : main_input_filename, place.line, current_function_name(),
                 sp_word_length(plan.word), sp_word_rbp_slot(plan.word), plan.word_calls, plan.calls);
     else
-        fprintf(stream, "spwalk: %s:%d: %s: %s, %s\n", place.file ? place.file : main_input_filename, place.line,
-                current_function_name(), plan.calls ? "not covered" : "no word needed", explain(plan.reason));
+        fprintf(options.report, "spwalk: %s:%d: %s: %s, %s\n", place.file ? place.file : main_input_filename,
+                place.line, current_function_name(), plan.calls ? "not covered" : "no word needed",
+                explain(plan.reason));
 }
 
 void report_unit()
 {
-    if (!options.verbose || (sums.calling == 0 && sums.leaves == 0))
+    if (options.report == nullptr || (sums.calling == 0 && sums.leaves == 0))
         return;
     double share = sums.calling ? 100.0 * sums.covered / sums.calling : 100.0;
     fprintf(
-        report_stream(),
+        options.report,
         "spwalk: %s: %u of %u calling functions covered (%.2f %%), word at %u of %u calls, %u functions call nothing\n",
         main_input_filename, sums.covered, sums.calling, share, sums.word_calls, sums.calls, sums.leaves);
 }

@@ -5,6 +5,7 @@
  */
 #ifndef SPWALK_PLUGIN_GCC_COMPAT_H
 #define SPWALK_PLUGIN_GCC_COMPAT_H
+
 /* The plugin is in effect a part of the i386 back end. */
 #define IN_TARGET_CODE 1
 
@@ -22,6 +23,7 @@
 #include "df.h"
 #include "diagnostic-core.h"
 #include "emit-rtl.h"
+#include "insn-attr.h"
 #include "output.h"
 #include "regs.h"
 #include "tree-pass.h"

@@ -11,8 +11,7 @@ namespace spwalk
 {
 
 struct plugin_options {
-    bool verbose;             /* list functions and coverage */
-    const char *verbose_file; /* append the list there; null: stderr */
+    FILE *report; /* where functions and coverage are listed; null: nowhere */
 };
 
 extern plugin_options options;

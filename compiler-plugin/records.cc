@@ -83,7 +83,7 @@ rtx_insn *range_cutter::leave_out(rtx_insn *call)
             break;
         plan.calls += is_returning_call(next);
         last = next;
-    } while (is_returning_call(last));
+    } while (is_returning_call(last) || get_attr_length(last) == 0);
     open(emit_label_note(last, false));
     return last;
 }

@@ -7,7 +7,11 @@
  *
  *     namesz 7, descsz 12 * records, type SP_NOTE_FRAMES, name "spwalk\0" padded to 8, desc = records
  *
- * The note is 4-byte aligned. A function split into a hot and a cold part has a record for each.
+ * The note is 4-byte aligned. A record is a promise about calls: at each call whose last byte lies in its range, the
+ * return address less 1, [SP] is the word. Calls that can't keep it (arguments on the stack, calls before the prologue)
+ * lie between records. So a function has a record for its hot and one for its cold part, and one more for each such
+ * call; where nothing prevents it the instruction after the call is left out too, so that looking up the return address
+ * itself, unlessened, also finds no record. A size may be 0.
  */
 #ifndef SPWALK_RECORD_H
 #define SPWALK_RECORD_H
@@ -20,8 +24,8 @@
 #define SP_NOTE_SECTION ".spwalk.frames"
 
 struct sp_record {
-    int32_t start; /* address of the part's first byte, less the address of this field */
-    uint32_t size; /* bytes of the part */
+    int32_t start; /* address of the range's first byte, less the address of this field */
+    uint32_t size; /* bytes of the range */
     uint32_t word; /* low 32 bits of the word that its function's prologue stores; bit 31 is always set */
 };
 
