@@ -16,6 +16,7 @@
 #include <stddef.h>
 
 #define INLINE inline __attribute__((always_inline))
+#define NOINLINE __attribute__((noinline))
 
 /* rbp of the old frame `at`, where the walk came onto the old row at `from` with *rbp_at. */
 static void find_rbp(const struct sp_kept_frame *from, const struct sp_kept_frame *at, uintptr_t *rbp_at)
@@ -41,7 +42,7 @@ static INLINE bool is_next_by_rbp(const struct sp_kept_frame *frame, uintptr_t l
 
 /* How many of the frames after `frame`, whose rbp is saved at rbp_at, at most `count`, are still come to. Their pcs go
  * to pcs where that is set. */
-static INLINE int verify(const struct sp_kept_frame *frame, uintptr_t rbp_at, int count, void **pcs)
+static INLINE int verify(const struct sp_kept_frame *frame, uintptr_t rbp_at, int count, void **pcs, const bool are_put)
 {
     const uintptr_t lowest = frame->sp;
     int i = 0;
@@ -52,7 +53,7 @@ static INLINE int verify(const struct sp_kept_frame *frame, uintptr_t rbp_at, in
                      c = sp_load((uintptr_t)f[2].slot), d = sp_load((uintptr_t)f[3].slot);
             if (((a ^ f[0].pc) | (b ^ f[1].pc) | (c ^ f[2].pc) | (d ^ f[3].pc)) != 0)
                 break;
-            if (pcs != NULL) {
+            if (are_put) {
                 pcs[i] = (void *)a;
                 pcs[i + 1] = (void *)b;
                 pcs[i + 2] = (void *)c;
@@ -63,16 +64,27 @@ static INLINE int verify(const struct sp_kept_frame *frame, uintptr_t rbp_at, in
             const struct sp_kept_frame *f = frame + 1 + i;
             if (sp_load((uintptr_t)f->slot) != f->pc)
                 break;
-            if (pcs != NULL)
+            if (are_put)
                 pcs[i] = (void *)f->pc;
         }
         int before = i;
         for (; i < count && frame[1 + i].slot == &sp_no_slot && is_next_by_rbp(frame + i, lowest, rbp_at); i++)
-            if (pcs != NULL)
+            if (are_put)
                 pcs[i] = (void *)frame[1 + i].pc;
         if (i == before)
             return i;
     }
+}
+
+/* Functions of their own, so that the loop has all registers to itself. */
+static NOINLINE int verify_and_put(const struct sp_kept_frame *frame, uintptr_t rbp_at, int count, void **pcs)
+{
+    return verify(frame, rbp_at, count, pcs, true);
+}
+
+static NOINLINE int verify_only(const struct sp_kept_frame *frame, uintptr_t rbp_at, int count)
+{
+    return verify(frame, rbp_at, count, NULL, false);
 }
 
 static void put_kept_frames(struct sp_frame *frames, const struct sp_kept_frame *kept, int count)
@@ -203,9 +215,7 @@ static INLINE int put_run(struct run *run, void **pcs, struct sp_frame *frames, 
     return n;
 }
 
-/* Functions of their own, so that the loop has all registers to itself. */
-#define NOINLINE __attribute__((noinline))
-
+/* Functions of their own, like the above. */
 static NOINLINE int put_pcs(struct run *run, void **pcs, int room)
 {
     return put_run(run, pcs, NULL, NULL, room, false);
@@ -274,11 +284,11 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
                     last = cursor.bounds.last;
                 }
                 if (frames != NULL) {
-                    count = verify(from, rbp_at, count, NULL);
+                    count = verify_only(from, rbp_at, count);
                     put_kept_frames(frames + n, from, count + 1);
                 } else {
                     pcs[n] = (void *)pc;
-                    count = verify(from, rbp_at, count, pcs + n + 1);
+                    count = verify_and_put(from, rbp_at, count, pcs + n + 1);
                 }
                 n += count + 1;
                 kept = from + count;
