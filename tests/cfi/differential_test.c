@@ -7,16 +7,12 @@
  * row's first and last address, and at one between, both readers are asked. In gaps every address is asked. Prints
  * counts and the first differences; exits with 1 where there are any.
  */
-#define _GNU_SOURCE
 #include "elf_tables.h"
 
-#include <dlfcn.h>
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define DIFFERENCES_SHOWN 20
 
@@ -40,7 +36,7 @@ static bool same_expression(const struct elf_tables *file, uint32_t expression, 
                             size_t count)
 {
     counts.expressions++;
-    const uint8_t *block = file->segment + expression;
+    const uint8_t *block = (const uint8_t *)file->tables.segment_lo + expression;
     if (block[0] >= 0x80 || count == 0)
         return false;
     for (size_t i = 0; i < count; i++)
@@ -192,20 +188,7 @@ static void compare_file(const char *path, void *context)
 int main(int argc, char **argv)
 {
     srand(1);
-    if (argc > 1) {
-        for (int i = 1; i < argc; i++)
-            compare_file(argv[i], NULL);
-    } else {
-        static const char *const libraries[] = {"libstdc++.so.6", "libcrypto.so.3", "libm.so.6"};
-        static const char *const programs[] = {"/bin/bash", "/usr/bin/git", "/usr/bin/openssl", "/usr/bin/python3",
-                                               "/usr/bin/objdump"};
-        for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)
-            dlopen(libraries[i], RTLD_LAZY);
-        each_loaded_file(compare_file, NULL);
-        for (size_t i = 0; i < sizeof programs / sizeof programs[0]; i++)
-            if (access(programs[i], R_OK) == 0)
-                compare_file(programs[i], NULL);
-    }
+    each_real_file(argc, argv, compare_file, NULL);
     printf("%lu files, %lu functions, %lu rows, %lu look-ups, %lu expressions, %lu addresses in gaps: "
            "%lu differences\n",
            counts.files, counts.functions, counts.rows, counts.look_ups, counts.expressions, counts.gaps,
