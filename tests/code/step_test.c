@@ -141,6 +141,7 @@ static bool did_as_said(const struct sp_instruction *instruction, const struct r
     int64_t moved = (int64_t)(after->value[SP_HW_RSP] - before->value[SP_HW_RSP]);
     switch (instruction->operation) {
     case SP_STOP:
+    case SP_SYSCALL: /* the trap comes only after the next instruction */
         return true;
     case SP_RETURN:
         return moved == 8 && after->pc == load(before->value[SP_HW_RSP]);
