@@ -138,12 +138,6 @@ static int parse(struct job *job, int argc, char **argv)
     return status ? status : -1;
 }
 
-static int by_start(const void *left, const void *right)
-{
-    const struct dirent *const *a = left, *const *b = right;
-    return strcmp((*a)->d_name, (*b)->d_name);
-}
-
 static int is_report(const struct dirent *entry)
 {
     const char *dot = strrchr(entry->d_name, '.');
@@ -154,8 +148,6 @@ static int read_reports(const char *folder, bool all, struct imports_profiles *p
 {
     struct dirent **entries;
     int count = scandir(folder, &entries, is_report, NULL), result = count < 0 ? -1 : 0;
-    if (count > 0)
-        qsort(entries, (size_t)count, sizeof *entries, by_start);
     for (int i = 0; i < count; i++) {
         char path[8192];
         snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
@@ -168,9 +160,17 @@ static int read_reports(const char *folder, bool all, struct imports_profiles *p
     return result;
 }
 
+static int by_start(const void *left, const void *right)
+{
+    const struct imports_profile *a = left, *b = right;
+    return (a->start_time > b->start_time) - (a->start_time < b->start_time);
+}
+
 static int show(const struct job *job, struct imports_profiles *profiles)
 {
     int result = 0;
+    if (profiles->count > 1)
+        qsort(profiles->items, profiles->count, sizeof *profiles->items, by_start);
     for (size_t i = 0; i < profiles->count; i++)
         imports_profile_judge(&profiles->items[i], job->start_up);
     if (job->form == FORM_JSON)

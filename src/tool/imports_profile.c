@@ -256,7 +256,8 @@ int imports_profile_add(struct imports_profiles *profiles, const char *path, boo
         return -1;
     const char *program = report.header.object_count ? imports_report_text(&report, report.objects[0].path) : "";
     struct imports_profile *profile = profile_of(profiles, program);
-    if (profile->images++ == 0) {
+    if (profile->images++ == 0 || report.header.start_time < profile->start_time) {
+        profile->start_time = report.header.start_time;
         profile->process = report.header.process;
         profile->main_time = report.header.main_time;
         profile->setup_time = report.header.setup_time;

@@ -65,6 +65,7 @@ struct imports_profile {
     char *program; /* path */
     int process;   /* of the first image */
     unsigned images, processes;
+    uint64_t start_time;            /* of the first image, by CLOCK_MONOTONIC */
     uint64_t main_time, setup_time; /* of the first image; main_time 0: main was not entered */
     uint32_t lost;
     struct imports_library *libraries; /* by calls, most first */

@@ -164,6 +164,7 @@ def follow(shop):
     check("ends" in names and len(names) == 2, f"programs {names}")
     equal(calls(result.report, "libtarget.so", "target_plain", names["ends"]), 60, "calls")
     equal(result.report["programs"][names["ends"]]["images"], 2, "images")
+    equal(names["ends"], 1, "the program that was started comes first")
 
 
 def filters(shop):
