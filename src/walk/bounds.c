@@ -111,13 +111,14 @@ struct sp_bounds sp_bounds_find(uintptr_t sp, struct sp_stacks *stacks)
         }
     }
     struct sp_bounds bounds = {sp, sp - 8, true};
-    sp_bounds_extend(&bounds, sp);
+    if (sp < PAGE || !sp_bounds_extend(&bounds, sp))
+        return (struct sp_bounds){UINTPTR_MAX, 0, false};
     return bounds;
 }
 
 bool sp_bounds_extend(struct sp_bounds *bounds, uintptr_t address)
 {
-    if (!bounds->can_extend || address < bounds->lo || address - bounds->lo > UINTPTR_MAX / 4)
+    if (!bounds->can_extend || address < bounds->lo || address > UINTPTR_MAX - 2 * PAGE)
         return false;
     if (address <= bounds->last && bounds->last >= bounds->lo)
         return true;

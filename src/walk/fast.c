@@ -168,6 +168,7 @@ struct run {
     uintptr_t pc, sp, rbp_at;
     struct sp_coverage coverage;
     uintptr_t last_pc_at; /* the run goes on as long as the caller's pc is not read above this */
+    uintptr_t left_sp;    /* SP of the last frame that was put */
 };
 
 /*
@@ -182,7 +183,7 @@ static INLINE int put_run(struct run *run, void **pcs, struct sp_frame *frames, 
 {
     const struct sp_coverage coverage = run->coverage;
     const uintptr_t last_pc_at = run->last_pc_at;
-    uintptr_t pc = run->pc, pc_at = run->sp - 8, saves_rbp = 0;
+    uintptr_t pc = run->pc, pc_at = run->sp - 8, saves_rbp = 0, left_sp = 0;
     int n = 0;
     for (; n < room && sp_covered(&coverage, pc - 1); n++) {
         uintptr_t sp = pc_at + 8;
@@ -192,6 +193,7 @@ static INLINE int put_run(struct run *run, void **pcs, struct sp_frame *frames, 
             break;
         pc_at = next;
         saves_rbp = word & SP_WORD_SLOT ? sp : saves_rbp;
+        left_sp = sp;
         if (frames != NULL)
             frames[n] = (struct sp_frame){pc, sp, (uint32_t)length * 8 + 8, SP_RULE_WORD, 0};
         else
@@ -206,6 +208,7 @@ static INLINE int put_run(struct run *run, void **pcs, struct sp_frame *frames, 
     }
     run->pc = pc;
     run->sp = pc_at + 8;
+    run->left_sp = left_sp;
     if (saves_rbp != 0) {
         uint64_t word = sp_load(saves_rbp);
         /* A damaged word may name a slot below itself: then rbp is what it is not, but can be read. */
@@ -253,7 +256,7 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
     const uint32_t generation = __atomic_load_n(&sp_modules_generation, __ATOMIC_ACQUIRE);
 
     /* The frame that the walk has come to, where its rbp is saved, where its pc was read. */
-    uintptr_t pc = start->pc, sp = start->sp, rbp_at = 0;
+    uintptr_t pc = start->pc, sp = start->sp, rbp_at = 0, left_sp = 0;
     bool interrupted = start->interrupted;
     const uint64_t *slot = &sp_no_slot;
 
@@ -301,6 +304,8 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
                     *end = SP_END_OUTERMOST;
                     break;
                 }
+                if (count > 0)
+                    left_sp = kept[-1].sp;
                 find_rbp(from, kept, &rbp_at);
                 pc = kept->pc;
                 sp = kept->sp;
@@ -319,7 +324,7 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
                 if (room > recording->limit - recording->at)
                     room = (int)(recording->limit - recording->at);
             }
-            struct run run = {pc, sp, rbp_at, coverage, look_at - 9 < last - 8 ? look_at - 9 : last - 8};
+            struct run run = {pc, sp, rbp_at, coverage, look_at - 9 < last - 8 ? look_at - 9 : last - 8, 0};
             int count;
             if (frames != NULL)
                 count = recording != NULL ? put_and_keep_frames(&run, frames + n, recording->at, room)
@@ -332,6 +337,7 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
                 pc = run.pc;
                 sp = run.sp;
                 rbp_at = run.rbp_at;
+                left_sp = run.left_sp;
                 if (recording != NULL) {
                     recording->at += count;
                     kept = recording->at - 1;
@@ -379,7 +385,8 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
                 caller_sp = rbp_at != 0 ? sp_load(rbp_at) : start->rbp;
             caller_sp += sp_rule_offset(rule);
             rbp_slot = (uint8_t)sp_rule_slot(rule);
-            if (caller_sp > sp && caller_sp - 8 <= last && caller_sp - 8 - 8 * (uintptr_t)rbp_slot >= sp) {
+            if (sp >= cursor.bounds.lo && caller_sp > sp && caller_sp - 8 <= last &&
+                caller_sp - 8 - 8 * (uintptr_t)rbp_slot >= sp) {
                 by = rule & SP_RULE_BY_WORD ? SP_RULE_WORD : SP_RULE_CFI;
                 goto follow;
             }
@@ -410,12 +417,17 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
         if (result != SP_STEP_CALLER) {
             if (result == SP_STEP_FULL_WALK)
                 n = -1;
-            if (result == SP_STEP_NO_CALLER && --n > 0 && frames != NULL)
-                frames[n - 1].size = 0;
             *end = end_of(result);
+            if (result == SP_STEP_NO_CALLER && --n > 0) {
+                if (frames != NULL)
+                    frames[n - 1].size = 0;
+                if (!sp_step_confirm_word(frames != NULL ? frames[n - 1].pc : (uintptr_t)pcs[n - 1], left_sp))
+                    *end = SP_END_NO_RULE;
+            }
             break;
         }
         pc = cursor.pc;
+        left_sp = sp;
         sp = cursor.sp;
         interrupted = cursor.interrupted;
         rbp_at = cursor.rbp_at;
@@ -436,11 +448,15 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
             frames[n - 1].size = size_between(sp, caller_sp);
         }
         pc = sp_load(caller_sp - 8);
+        left_sp = sp;
         sp = caller_sp;
         interrupted = false;
     arrived:
         if (n == max) {
-            *end = pc == 0 && !interrupted && cursor.bounds.can_extend ? SP_END_OUTERMOST : SP_END_FULL;
+            *end = SP_END_FULL;
+            if (pc == 0 && !interrupted && cursor.bounds.can_extend &&
+                sp_step_confirm_word(frames != NULL ? frames[n - 1].pc : (uintptr_t)pcs[n - 1], left_sp))
+                *end = SP_END_OUTERMOST;
             break;
         }
     }

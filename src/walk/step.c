@@ -137,6 +137,19 @@ static sp_rule rule_of_word(struct sp_cursor *cursor, const struct sp_known_modu
     return rule | SP_RULE_BY_WORD;
 }
 
+bool sp_step_confirm_word(uintptr_t pc, uintptr_t sp)
+{
+    struct sp_known_module known;
+    struct sp_cfi_row row;
+    if (!sp_modules_get(pc - 1, &known) || !sp_covered(&known.coverage, pc - 1))
+        return true;
+    uint64_t word = sp_load(sp);
+    if (!sp_word_is_plausible(word) || known.tables.hdr == 0 || !sp_find_row(pc, false, &known, &row))
+        return true;
+    sp_rule rule = rule_of_row(&row, &known.module);
+    return sp_rule_kind(rule) != SP_KIND_SP || sp_rule_offset(rule) == sp_word_length(word) + 8;
+}
+
 /* The rule for code that no module holds: called through a wild pointer, or made at run time. */
 static sp_rule rule_without_module(struct sp_cursor *cursor)
 {

@@ -52,6 +52,12 @@ struct sp_cursor {
 /* The step from the cursor's frame to its caller's. */
 enum sp_step_result sp_step(struct sp_cursor *cursor);
 
+/*
+ * Whether CFI does not contradict the word at sp of a frame with the return address pc. A return address of 0 ends a
+ * coroutine's stack only where nothing shows that a damaged word led to it.
+ */
+bool sp_step_confirm_word(uintptr_t pc, uintptr_t sp);
+
 /* Makes sure that a volatile module that holds an address is what it was. Returns false where it is not. */
 bool sp_step_check_module(struct sp_cursor *cursor, uintptr_t address);
 
