@@ -18,7 +18,7 @@
 
 #define NOINLINE __attribute__((noinline, noclone, optimize("no-optimize-sibling-calls")))
 
-enum { MOST = 300 };
+enum { MOST = 300, ROUNDS = 300 };
 
 static uint64_t seed = 88172645463325252;
 
@@ -123,7 +123,7 @@ static NOINLINE int chain_down(unsigned depth, unsigned below)
 
 START_TEST(random_stacks)
 {
-    for (int i = 0; i < 3000; i++)
+    for (int i = 0; i < ROUNDS; i++)
         chain_down(random_below(30), random_below(12));
     ck_assert_int_gt(compared, 10000);
     ck_assert_int_gt(from_memory, compared * 9 / 10);
@@ -151,7 +151,7 @@ START_TEST(random_stacks_interrupted)
     sigaction(SIGPROF, &action, NULL);
     struct itimerval timer = {{0, 1000}, {0, 1000}};
     setitimer(ITIMER_PROF, &timer, NULL);
-    for (int i = 0; i < 3000 || handled < 20; i++)
+    for (int i = 0; i < ROUNDS || handled < 20; i++)
         chain_down(random_below(30), random_below(12));
     memset(&timer, 0, sizeof timer);
     setitimer(ITIMER_PROF, &timer, NULL);
