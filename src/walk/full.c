@@ -98,7 +98,7 @@ static enum sp_step_result arrive(struct full_walk *walk, const struct sp_cfi_re
 }
 
 static enum sp_step_result step_by_row(struct full_walk *walk, const struct sp_known_module *known,
-                                       const struct sp_cfi_row *row)
+                                       const struct sp_cfi_row *row, const struct sp_row_conditions *conditions)
 {
     struct sp_cfi_registers *registers = &walk->registers;
     const struct sp_cfi_tables *tables = &known->tables;
@@ -132,6 +132,8 @@ static enum sp_step_result step_by_row(struct full_walk *walk, const struct sp_k
         }
         caller.known |= (uint32_t)is_known << i;
     }
+    if (!sp_row_holds(conditions, cfa, caller.value[SP_CFI_RA]))
+        return SP_STEP_NO_RULE;
     walk->rule = row->signal_frame ? SP_RULE_SIGNAL : SP_RULE_CFI;
     return arrive(walk, &caller, row->signal_frame);
 }
@@ -204,9 +206,14 @@ static enum sp_step_result step(struct full_walk *walk)
     if (sp_module_segment(&known.module, lookup, PF_R | PF_X, &lo, &hi) && pc < hi && sp_is_restorer(pc, hi))
         return step_over_signal(walk);
     struct sp_cfi_row row;
-    if (known.tables.hdr == 0 || !sp_find_row(pc, walk->interrupted, &known, &row))
-        return step_by_word(walk, &known);
-    return step_by_row(walk, &known, &row);
+    struct sp_row_conditions conditions;
+    /* A word is surer than what reading the code ahead tells. */
+    if (sp_find_row(pc, walk->interrupted, &known, &row, &conditions) && !conditions.is_from_code)
+        return step_by_row(walk, &known, &row, &conditions);
+    enum sp_step_result result = step_by_word(walk, &known);
+    if (result != SP_STEP_NO_RULE || !conditions.is_from_code)
+        return result;
+    return step_by_row(walk, &known, &row, &conditions);
 }
 
 static void start_registers(const struct sp_start *start, struct sp_cfi_registers *registers)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "walk/step.h"
 
+#include "code/code.h"
+
 #include "walk/load.h"
 #include "walk/thread.h"
 #include "word/word.h"
@@ -37,13 +39,40 @@ bool sp_follows_call(uintptr_t address)
     return false;
 }
 
-bool sp_find_row(uintptr_t pc, bool interrupted, const struct sp_known_module *known, struct sp_cfi_row *row)
+static bool find_row_by_code(uintptr_t pc, bool interrupted, const struct sp_known_module *known,
+                             struct sp_cfi_row *row, struct sp_row_conditions *conditions)
 {
-    enum sp_cfi_status status = sp_cfi_find_row(&known->tables, sp_lookup_address(pc, interrupted), row);
-    if (status == SP_CFI_NONE && !interrupted)
+    uintptr_t lo, hi;
+    struct sp_code_rule rule;
+    if (!sp_module_segment(&known->module, sp_lookup_address(pc, interrupted), PF_R | PF_X, &lo, &hi) ||
+        sp_code_find_rule(pc, interrupted, lo, hi, &rule) != SP_CODE_OK)
+        return false;
+    *row = rule.row;
+    conditions->is_from_code = true;
+    conditions->is_aligned = rule.aligned_only;
+    return true;
+}
+
+bool sp_find_row(uintptr_t pc, bool interrupted, const struct sp_known_module *known, struct sp_cfi_row *row,
+                 struct sp_row_conditions *conditions)
+{
+    *conditions = (struct sp_row_conditions){false, false};
+    enum sp_cfi_status status = SP_CFI_NONE;
+    if (known->tables.hdr != 0) {
+        status = sp_cfi_find_row(&known->tables, sp_lookup_address(pc, interrupted), row);
         /* Put there by hand, as makecontext does: a function that is returned to though it called nothing. */
-        return sp_cfi_find_row(&known->tables, pc, row) == SP_CFI_OK && row->function_lo == pc && !sp_follows_call(pc);
+        if (status == SP_CFI_NONE && !interrupted && sp_cfi_find_row(&known->tables, pc, row) == SP_CFI_OK &&
+            row->function_lo == pc && !sp_follows_call(pc))
+            return true;
+    }
+    if (status == SP_CFI_NONE)
+        return find_row_by_code(pc, interrupted, known, row, conditions);
     return status == SP_CFI_OK;
+}
+
+bool sp_row_holds(const struct sp_row_conditions *conditions, uintptr_t cfa, uintptr_t return_address)
+{
+    return !conditions->is_from_code || (sp_follows_call(return_address) && (!conditions->is_aligned || cfa % 16 == 0));
 }
 
 /*
@@ -144,7 +173,8 @@ bool sp_step_confirm_word(uintptr_t pc, uintptr_t sp)
     if (!sp_modules_get(pc - 1, &known) || !sp_covered(&known.coverage, pc - 1))
         return true;
     uint64_t word = sp_load(sp);
-    if (!sp_word_is_plausible(word) || known.tables.hdr == 0 || !sp_find_row(pc, false, &known, &row))
+    if (!sp_word_is_plausible(word) || known.tables.hdr == 0 ||
+        sp_cfi_find_row(&known.tables, pc - 1, &row) != SP_CFI_OK)
         return true;
     sp_rule rule = rule_of_row(&row, &known.module);
     return sp_rule_kind(rule) != SP_KIND_SP || sp_rule_offset(rule) == sp_word_length(word) + 8;
@@ -158,6 +188,20 @@ static sp_rule rule_without_module(struct sp_cursor *cursor)
         return 0;
     /* The call put its return address at SP, and not one instruction has run since. */
     return sp_rule_make(SP_KIND_SP, 1, 0);
+}
+
+static uintptr_t current_rbp(const struct sp_cursor *cursor)
+{
+    return cursor->rbp_at != 0 ? sp_load(cursor->rbp_at) : cursor->rbp;
+}
+
+/* Whether the conditions of a rule are met; those of a complex one are looked at when it is followed. */
+static bool rule_holds(struct sp_cursor *cursor, const struct sp_row_conditions *conditions, sp_rule rule)
+{
+    if (!conditions->is_from_code || sp_rule_kind(rule) == SP_KIND_COMPLEX)
+        return true;
+    uintptr_t cfa = sp_rule_offset(rule) + (sp_rule_kind(rule) == SP_KIND_RBP ? current_rbp(cursor) : cursor->sp);
+    return sp_bounds_hold(&cursor->bounds, cfa - 8) && sp_row_holds(conditions, cfa, sp_load(cfa - 8));
 }
 
 static sp_rule find_rule(struct sp_cursor *cursor)
@@ -180,10 +224,13 @@ static sp_rule find_rule(struct sp_cursor *cursor)
         return sp_rule_make(SP_KIND_SIGNAL, 0, 0) | (known.is_volatile ? SP_RULE_VOLATILE : 0);
 
     struct sp_cfi_row row;
+    struct sp_row_conditions conditions;
     sp_rule rule = 0;
-    if (known.tables.hdr != 0 && sp_find_row(cursor->pc, cursor->interrupted, &known, &row))
+    if (sp_find_row(cursor->pc, cursor->interrupted, &known, &row, &conditions) &&
+        rule_holds(cursor, &conditions, rule_of_row(&row, &known.module)))
         rule = rule_of_row(&row, &known.module);
-    bool is_sure = rule != 0;
+    /* What was read from code holds for this stack. */
+    bool is_sure = rule != 0 && !conditions.is_from_code;
     if (!cursor->interrupted) {
         sp_rule by_word = rule_of_word(cursor, &known, rule);
         rule = by_word != 0 ? by_word : rule;
@@ -242,19 +289,17 @@ static enum sp_step_result arrive(struct sp_cursor *cursor, uintptr_t sp, uintpt
     return SP_STEP_CALLER;
 }
 
-static uintptr_t current_rbp(const struct sp_cursor *cursor)
-{
-    return cursor->rbp_at != 0 ? sp_load(cursor->rbp_at) : cursor->rbp;
-}
-
 /* A row that does not fit a rule, as far as SP, rbp and the pc suffice for it. */
 static enum sp_step_result step_by_row(struct sp_cursor *cursor)
 {
     struct sp_known_module known;
     struct sp_cfi_row row;
+    struct sp_row_conditions conditions;
     uintptr_t lookup = sp_lookup_address(cursor->pc, cursor->interrupted);
-    if (!sp_modules_get(lookup, &known) || !sp_find_row(cursor->pc, cursor->interrupted, &known, &row))
+    if (!sp_modules_get(lookup, &known) || !sp_find_row(cursor->pc, cursor->interrupted, &known, &row, &conditions))
         return SP_STEP_NO_RULE;
+    if (conditions.is_from_code)
+        return SP_STEP_FULL_WALK;
     if (row.signal_frame || row.return_register != SP_CFI_RA)
         return SP_STEP_FULL_WALK;
 

@@ -61,8 +61,18 @@ bool sp_step_confirm_word(uintptr_t pc, uintptr_t sp);
 /* Makes sure that a volatile module that holds an address is what it was. Returns false where it is not. */
 bool sp_step_check_module(struct sp_cursor *cursor, uintptr_t address);
 
-/* The row of CFI for a frame's pc. Returns false where there is none. */
-bool sp_find_row(uintptr_t pc, bool interrupted, const struct sp_known_module *known, struct sp_cfi_row *row);
+/* What a row that was read from the code itself holds on; nothing for one of CFI. */
+struct sp_row_conditions {
+    bool is_from_code;
+    bool is_aligned; /* the CFA must be a multiple of 16 */
+};
+
+/* The row for a frame's pc: by CFI, or where that has none by the code. Returns false where there is none. */
+bool sp_find_row(uintptr_t pc, bool interrupted, const struct sp_known_module *known, struct sp_cfi_row *row,
+                 struct sp_row_conditions *conditions);
+
+/* Whether a row's conditions are met where it leads to this CFA and this return address. */
+bool sp_row_holds(const struct sp_row_conditions *conditions, uintptr_t cfa, uintptr_t return_address);
 
 /* Whether a row's function has no caller. */
 bool sp_row_is_outermost(const struct sp_cfi_row *row, const struct sp_module *module);
