@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Finding modules with glibc: _dl_find_object where it exists (2.35 and later), else dl_iterate_phdr. */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include "module/module.h"
 
 #include <dlfcn.h>
