@@ -5,20 +5,15 @@
 
 #include "dynamic_symbols.h"
 
-struct entry {
-    struct sp_candidate symbol;
-    uint64_t limit; /* how far the symbol can reach where it has no size */
-};
-
 static int by_start_then_preference(const void *left, const void *right)
 {
-    const struct entry *a = left, *b = right;
+    const struct sp_function_entry *a = left, *b = right;
     if (a->symbol.start != b->symbol.start)
         return a->symbol.start < b->symbol.start ? -1 : 1;
     return sp_prefer(&a->symbol, &b->symbol);
 }
 
-static uint64_t end_of(const struct entry *entries, size_t count, size_t index)
+static uint64_t end_of(const struct sp_function_entry *entries, size_t count, size_t index)
 {
     uint64_t start = entries[index].symbol.start, size = entries[index].symbol.size;
     if (size != 0)
@@ -30,11 +25,7 @@ static uint64_t end_of(const struct entry *entries, size_t count, size_t index)
     return end;
 }
 
-/*
- * Of aliases the preferred one is kept, and a longer one beside it for what it alone covers. A symbol without a size
- * that lies within one that has a size is a label in that function, and names nothing.
- */
-static int build(struct entry *entries, size_t count, struct sp_function_table *table)
+int sp_function_table_build(struct sp_function_entry *entries, size_t count, struct sp_function_table *table)
 {
     *table = (struct sp_function_table){0};
     if (count == 0)
@@ -73,7 +64,7 @@ int sp_function_table_read(const struct sp_elf *file, Elf_Scn *section, const GE
     size_t count = data == NULL || data->d_buf == NULL ? 0 : data->d_size / sizeof(Elf64_Sym);
     if (count == 0 || count > UINT32_MAX / 2)
         return 0;
-    struct entry *entries = calloc(count, sizeof *entries);
+    struct sp_function_entry *entries = calloc(count, sizeof *entries);
     if (entries == NULL)
         return -1;
     size_t found = 0, last_index = 0;
@@ -99,12 +90,12 @@ int sp_function_table_read(const struct sp_elf *file, Elf_Scn *section, const GE
         const char *name = elf_strptr(file->elf, header->sh_link, symbol.st_name);
         if (name == NULL || name[0] == '\0')
             continue;
-        entries[found++] = (struct entry){
+        entries[found++] = (struct sp_function_entry){
             {symbol.st_value, symbol.st_size, name, sp_name_length(name), type, GELF_ST_BIND(symbol.st_info)},
             partial ? symbol.st_value + 1 : limit,
         };
     }
-    int status = build(entries, found, table);
+    int status = sp_function_table_build(entries, found, table);
     free(entries);
     return status;
 }
@@ -115,7 +106,7 @@ int sp_function_table_read_dynamic(const struct sp_segments *segments, struct sp
     struct sp_dynamic_symbols dynamic;
     if (!sp_dynamic_symbols_open(segments, &dynamic) || dynamic.count > UINT32_MAX / 2)
         return 0;
-    struct entry *entries = calloc(dynamic.count, sizeof *entries);
+    struct sp_function_entry *entries = calloc(dynamic.count, sizeof *entries);
     if (entries == NULL)
         return -1;
     size_t found = 0;
@@ -124,7 +115,7 @@ int sp_function_table_read_dynamic(const struct sp_segments *segments, struct sp
             entries[found].limit = entries[found].symbol.start + 1;
             found++;
         }
-    int status = build(entries, found, table);
+    int status = sp_function_table_build(entries, found, table);
     free(entries);
     return status;
 }

@@ -13,6 +13,20 @@ struct sp_function_table {
     struct sp_ranges ranges; /* disjoint; item is an index into functions */
 };
 
+struct sp_function_entry {
+    struct sp_candidate symbol;
+    uint64_t limit; /* how far the symbol can reach where it has no size */
+};
+
+/*
+ * Makes a table of entries, which it sorts. Of aliases the preferred one is kept (preference.h), and a longer one
+ * beside it for what it alone covers. A symbol without a size that lies within one that has a size is a label in that
+ * function, and names nothing.
+ *
+ * Returns 0, or -1 where memory is short.
+ */
+int sp_function_table_build(struct sp_function_entry *entries, size_t count, struct sp_function_table *table);
+
 /*
  * Reads the table's functions. An SHT_SYMTAB lists every function, so that there a function without a size reaches to
  * the next symbol or its section's end; in a partial table (SHT_DYNSYM, or partial set) nothing is known past its first

@@ -292,3 +292,45 @@ int sp_lines_find(struct sp_lines *lines, uint64_t address, struct sp_string_poo
     }
     return 0;
 }
+
+static int each_row_of(struct sp_lines *lines, struct unit *unit, struct sp_string_pool *pool,
+                       sp_row_function *function, void *context)
+{
+    Dwarf_Lines *rows;
+    size_t count;
+    if (dwarf_getsrclines(&unit->die, &rows, &count) != 0)
+        return 0;
+    for (size_t i = 0; i < count; i++) {
+        Dwarf_Line *row = dwarf_onesrcline(rows, i);
+        Dwarf_Addr address;
+        bool end;
+        int line, status = 0;
+        if (dwarf_lineaddr(row, &address) != 0 || dwarf_lineendsequence(row, &end) != 0 ||
+            dwarf_lineno(row, &line) != 0)
+            continue;
+        /* Rows of dropped functions are at addresses that no unit has. */
+        const struct sp_range *range = sp_ranges_find(&lines->ranges, end ? address - 1 : address);
+        const char *path = end ? NULL : dwarf_linesrc(row, NULL, NULL);
+        if (range == NULL || &lines->units[range->item] != unit)
+            continue;
+        if (path == NULL)
+            status = function(context, address, NULL, 0);
+        else if ((path = keep_path(unit, path, pool)) == NULL)
+            status = -1;
+        else
+            status = function(context, address, path, (uint32_t)line);
+        if (status != 0)
+            return status;
+    }
+    return 0;
+}
+
+int sp_lines_each_row(struct sp_lines *lines, struct sp_string_pool *pool, sp_row_function *row, void *context)
+{
+    for (size_t i = 0; i < lines->count; i++) {
+        int status = each_row_of(lines, &lines->units[i], pool, row, context);
+        if (status != 0)
+            return status;
+    }
+    return 0;
+}

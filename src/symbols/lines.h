@@ -30,6 +30,15 @@ struct sp_lines *sp_lines_open(const struct sp_elf *file, char **why);
  */
 int sp_lines_find(struct sp_lines *lines, uint64_t address, struct sp_string_pool *pool, struct sp_location_list *list);
 
+/* One row of a line table; file NULL and line 0 where a run of code ends. Returns 0 to go on. */
+typedef int sp_row_function(void *context, uint64_t address, const char *file, uint32_t line);
+
+/*
+ * Gives all rows of code that is in the file, unit by unit. file is kept in pool.
+ * Returns 0, what the function returned to stop, or -1 where memory is short.
+ */
+int sp_lines_each_row(struct sp_lines *lines, struct sp_string_pool *pool, sp_row_function *row, void *context);
+
 /* What was found damaged on the way, or NULL. */
 const char *sp_lines_damage(const struct sp_lines *lines);
 

@@ -12,6 +12,7 @@ static const struct {
     const char *summary;
 } commands[] = {
     {"imports", sp_command_imports, "run a program and count its calls into each shared library"},
+    {"map", sp_command_map, "write a name map of an ELF file or a linker's map file"},
     {"symbolize", sp_command_symbolize, "name addresses of an ELF file"},
 };
 

@@ -7,6 +7,9 @@
 
 #include "command.h"
 #include "symbolize.h"
+#include "symbols/elf_file.h"
+#include "symbols/map_load.h"
+#include "symbols/symbolizer.h"
 
 struct job {
     struct sp_style style;
@@ -18,6 +21,7 @@ struct job {
 
     struct sp_symbolizer *symbolizer;
     struct sp_modules *modules; /* of elf alone */
+    struct sp_map_view view;    /* of map, where there is no elf */
     const char *told;           /* the note that was told last: each is told once */
     FILE *out;
 };
@@ -73,7 +77,9 @@ static struct sp_modules *open_module(const char *path)
 static int show(struct job *job, const struct sp_modules *modules, uintptr_t address)
 {
     struct sp_symbol symbol;
-    if (sp_symbolize(job->symbolizer, modules, address, job->interrupted, &symbol) < 0) {
+    int status = modules != NULL ? sp_symbolize(job->symbolizer, modules, address, job->interrupted, &symbol)
+                                 : sp_symbolize_by_map(job->symbolizer, &job->view, address, job->interrupted, &symbol);
+    if (status < 0) {
         sp_complain("%s", strerror(errno));
         return SP_EXIT_BAD_INPUT;
     }
@@ -107,7 +113,7 @@ static int show_word(struct job *job, char *word)
         sp_complain("'%s' is not an address: give hexadecimal digits, or FILE+ADDRESS", word);
         return SP_EXIT_BAD_INPUT;
     }
-    if (job->modules == NULL) {
+    if (job->modules == NULL && job->map == NULL) {
         sp_complain("which file is %s in? Give it with -e ELF or -m MAP", word);
         return SP_EXIT_BAD_INPUT;
     }
@@ -150,9 +156,44 @@ static int show_arguments(struct job *job, char **words)
     return status;
 }
 
+/* A map beside an ELF file must be that file's, as far as both have a build-id. */
+static int load_map(struct job *job)
+{
+    const void *bytes;
+    size_t size;
+    const char *wrong = sp_map_file_open(job->map, &job->view, &bytes, &size);
+    if (wrong != NULL) {
+        sp_complain("%s: %s", job->map, wrong);
+        return -1;
+    }
+    if (job->elf == NULL)
+        return 0;
+    char *why = NULL;
+    struct sp_elf *file = sp_elf_open(job->elf, &why);
+    const struct sp_map_bytes *id = &job->view.build_id;
+    int status = -1;
+    if (file == NULL) {
+        sp_complain("%s", why == NULL ? "out of memory" : why);
+    } else if (sp_build_ids_differ(file->build_id, file->build_id_size, id->bytes, id->size)) {
+        char wanted[2 * SP_BUILD_ID_MAX + 1], has[2 * SP_BUILD_ID_MAX + 1];
+        sp_build_id_text(file->build_id, file->build_id_size, wanted, sizeof wanted);
+        sp_build_id_text(id->bytes, id->size, has, sizeof has);
+        sp_complain("%s: refused: its build-id is %s, that of %s is %s", job->map, has, job->elf, wanted);
+    } else if (sp_map_load(job->map, job->elf, &wrong) != 0) {
+        sp_complain("%s: %s", job->map, wrong);
+    } else {
+        status = 0;
+    }
+    free(why);
+    sp_elf_close(file);
+    return status;
+}
+
 static int run(struct job *job, char **words)
 {
     if (job->elf != NULL && (job->modules = open_module(job->elf)) == NULL)
+        return SP_EXIT_BAD_INPUT;
+    if (job->map != NULL && load_map(job) != 0)
         return SP_EXIT_BAD_INPUT;
     job->symbolizer = sp_symbolizer_new(job->flags, job->debug_path);
     if (job->symbolizer == NULL) {
