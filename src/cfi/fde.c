@@ -123,8 +123,6 @@ enum sp_cfi_status sp_fde_read(const struct sp_cfi_tables *tables, const struct 
         return SP_CFI_BAD;
     if (cie_offset == 0)
         return SP_CFI_NONE;
-    if (cie_offset > entry->body - tables->segment_lo)
-        return SP_CFI_BAD;
     uintptr_t cie_address = entry->body - cie_offset;
     if (cie_address != fde->cie.address) {
         if (!read_cie(tables, cie_address, &fde->cie)) {

@@ -214,6 +214,22 @@ START_TEST(augmentations_refused)
 }
 END_TEST
 
+/* A size of augmentation data that passes the CIE's end. */
+START_TEST(augmentation_size)
+{
+    size_t cie = image_cie(&image, &(struct image_cie){0});
+    image_fde(&image, cie, code, 16, NULL, 0);
+    uint8_t *size = image.start + cie + 4 + 4 + 1 + 3 + 3;
+    ck_assert_uint_eq(*size, 1);
+    ck_assert_int_eq(look_up(code), SP_CFI_OK);
+    const uint8_t wrong[] = {0, 0x10, 0x7f};
+    for (size_t i = 0; i < sizeof wrong; i++) {
+        *size = wrong[i];
+        ck_assert_msg(look_up(code) == SP_CFI_BAD, "size %u", wrong[i]);
+    }
+}
+END_TEST
+
 START_TEST(return_registers)
 {
     ck_assert_int_eq(look_up_with(&(struct image_cie){.return_register = 3}), SP_CFI_OK);
@@ -453,6 +469,7 @@ START_TEST(leb128)
         {{0x90, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x02}, 10, 0},       /* 2^64 */
         {{0x90, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01}, 11, 0}, /* 2^70 */
         {{0x90, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01}, 10, 0},       /* no offset so large */
+        {{0x90, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00}, 16, 1},
         {{0x90, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0}, 17, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -487,6 +504,8 @@ START_TEST(signed_leb128)
         {{0x80, 0x80, 0x80, 0x80, 0x7f}, 5, 0, 0}, /* times -8 is 2^31 */
         {{0x80, 0x80, 0x80, 0x80, 0x01}, 5, 1, INT32_MIN},
         {{0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7f}, 10, 0, 0}, /* INT64_MIN */
+        {{0x82, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00}, 16, 1, -16},
+        {{0x82, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0}, 17, 0, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         setup();
@@ -514,6 +533,7 @@ Suite *entry_suite(void)
     tcase_add_test(tests, aligned_personality);
     tcase_add_test(tests, augmentations_without_size);
     tcase_add_test(tests, augmentations_refused);
+    tcase_add_test(tests, augmentation_size);
     tcase_add_test(tests, return_registers);
     tcase_add_test(tests, formats);
     tcase_add_test(tests, format_unknown);

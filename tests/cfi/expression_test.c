@@ -300,9 +300,9 @@ START_TEST(refused)
         if ((opcode >= 0x08 && opcode <= 0x4f && opcode != 0x18) || (opcode >= 0x70 && opcode <= 0x8f) ||
             memchr(allowed, (int)opcode, sizeof allowed))
             continue;
-        ck_assert_msg(evaluate(IMAGE_BYTES(0x31, 0x31, 0x31, (uint8_t)opcode, 0, 0, 0, 0, 0, 0, 0, 0, 0)) ==
-                          SP_CFI_INVALID,
-                      "opcode %#x", opcode);
+        const uint8_t operations[16] = {0x31, 0x31, 0x31, (uint8_t)opcode};
+        ck_assert_msg(evaluate(operations, 4) == SP_CFI_INVALID, "opcode %#x", opcode);
+        ck_assert_msg(evaluate(operations, 16) == SP_CFI_INVALID, "opcode %#x with operands", opcode);
     }
 }
 END_TEST

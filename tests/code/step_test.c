@@ -239,7 +239,10 @@ static void set_trap_flag(bool on)
         depth = 0;
         have_last = false;
     }
-    __asm__ volatile("lea -128(%%rsp), %%rsp\n\tpush %0\n\tpopfq\n\tlea 128(%%rsp), %%rsp" : : "r"(flags) : "cc", "memory");
+    __asm__ volatile("lea -128(%%rsp), %%rsp\n\tpush %0\n\tpopfq\n\tlea 128(%%rsp), %%rsp"
+                     :
+                     : "r"(flags)
+                     : "cc", "memory");
 }
 
 static void setup(void)

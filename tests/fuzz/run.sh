@@ -7,6 +7,7 @@
 # A target is a file NAME_fuzz.c here; its first comment has a line "Sources: FILE...", what to build it with, from the
 # top of the tree. Its seeds are in corpus/NAME. What libFuzzer adds stays in build/fuzz/NAME.corpus for the next run, and
 # an input that crashed in build/fuzz/NAME.crash-*.
+# FUZZ_SEED=NUMBER makes another run of the same length.
 #
 # Last line: N passed, N failed, N skipped. Exit status: 0 no target crashed, 1 one did, 2 bad usage.
 set -eu
@@ -34,7 +35,7 @@ done
 
 work=build/fuzz
 mkdir -p "$work"
-flags="-g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -Isrc -Iinclude"
+flags="-g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -Isrc -Iinclude"
 passed=0
 failed=0
 skipped=0
@@ -57,7 +58,7 @@ run_target() {
     clang $flags "tests/fuzz/${name}_fuzz.c" tests/fuzz/guarded.c $sources -o "$work/$name" || return 1
     mkdir -p "$work/$name.corpus"
     status=0
-    "$work/$name" "-runs=$executions" -max_len=2048 -timeout=10 -seed=1 -print_final_stats=1 \
+    "$work/$name" "-runs=$executions" -max_len=2048 -timeout=10 "-seed=${FUZZ_SEED:-1}" -print_final_stats=1 \
         "-artifact_prefix=$work/$name." "$work/$name.corpus" "tests/fuzz/corpus/$name" >"$work/$name.log" 2>&1 || status=$?
     if [ $status != 0 ]; then
         tail -n 40 "$work/$name.log"
