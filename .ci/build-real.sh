@@ -9,8 +9,9 @@
 #   zstd      library and compressor
 #   jsoncpp   the C++ library with benchmarks/overhead/json.cc
 #
-# CC and CXX name the compilers; LDFLAGS is added at the link. Exit status 77 and a line on stderr where no source can be
-# had, 1 where the build fails (the compiler's output is then on stderr).
+# CC and CXX name the compilers; LDFLAGS is added at the link; OBJECTS is a folder to leave the objects in.
+# Exit status 77 and a line on stderr where no source can be had, 1 where the build fails (the compiler's output is then
+# on stderr).
 set -eu
 [ $# -ge 2 ] || { echo "usage: build-real.sh PROGRAM OUT FLAG..." >&2 && exit 2; }
 cd "$(dirname "$0")/.."
@@ -24,8 +25,11 @@ esac
 CC=${CC:-gcc}
 CXX=${CXX:-g++}
 mkdir -p "$(dirname "$out")"
-objects=$(mktemp -d "$out.XXXXXX")
-trap 'rm -rf "$objects"' EXIT
+objects=${OBJECTS-}
+if [ -z "$objects" ]; then
+    objects=$(mktemp -d "$out.XXXXXX")
+    trap 'rm -rf "$objects"' EXIT
+fi
 
 # compile COMPILER FLAG... -- FILE...: objects into $objects, two at a time.
 compile() {

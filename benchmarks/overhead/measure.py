@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: MIT
+"""measure.py RESULTS [quick]: what frame words, and what frame pointers, cost the programs that have them.
+
+Builds each program plain (-O2), with frame pointers and with words, and writes RESULTS/overhead.csv: a row a program, build
+and measure, each as a ratio to the plain build.
+
+    instructions  executed, counted by callgrind
+    time          of the user's processor time, in pairs run one after the other; quartiles over the pairs
+    text          bytes of .text
+    file          bytes of the stripped file
+    stack         bytes of stack a function, the mean over the functions (-fstack-usage)
+
+The build "again" is the plain program once more, run as if it were another: its time shows what the machine alone does to
+the ratio.
+"""
+
+import concurrent.futures
+import csv
+import os
+import pathlib
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+WORK = ROOT / "build" / "overhead"
+PLUGIN = ROOT / "build" / "compiler-plugin" / "gcc-12" / "spwalk.so"
+BUILDS = {
+    "plain": ["-O2"],
+    "frame-pointers": ["-O2", "-fno-omit-frame-pointer"],
+    "words": ["-O2", f"-fplugin={PLUGIN}"],
+}
+WORKLOAD = str(ROOT / "examples" / "workload.lua")
+# The arguments of a run to be timed, and of a shorter one to be counted, which callgrind makes fifty times as long.
+PROGRAMS = {
+    "sqlite": (["--memdb", "--size", "20"], ["--memdb", "--size", "4"]),
+    "lua": ([WORKLOAD, "3"], [WORKLOAD, "1"]),
+    "bzip2": (["-c"], ["-c"]),
+    "zlib": ([], []),
+    "zstd": (["-q", "-c", "-12"], ["-q", "-c", "-12"]),
+    "jsoncpp": (["40"], ["8"]),
+    "calls": (["20"], ["4"]),
+}
+# Their standard input, of so many bytes of program text.
+COMPRESSORS = ("bzip2", "zlib", "zstd")
+INPUT_TIMED, INPUT_COUNTED = 3_000_000, 500_000
+
+
+def fail(text):
+    print(f"overhead: {text}", file=sys.stderr)
+    sys.exit(1)
+
+
+def build(program, name, flags):
+    """The program's file, or None where its source can't be had."""
+    out = WORK / f"{program}-{name}"
+    objects = WORK / f"{program}-{name}.objects"
+    shutil.rmtree(objects, ignore_errors=True)
+    objects.mkdir(parents=True)
+    flags = [*flags, "-fstack-usage"]
+    if program == "calls":
+        source = ROOT / "benchmarks" / "overhead" / "calls.c"
+        command = ["gcc-12", *flags, str(source), "-o", str(out), "-dumpdir", f"{objects}/"]
+    else:
+        command = ["sh", str(ROOT / ".ci" / "build-real.sh"), program, str(out), *flags]
+    environment = {**os.environ, "CC": "gcc-12", "CXX": "g++-12", "OBJECTS": str(objects)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode == 77:
+        print(f"Left out: {program}: {done.stderr.strip()}")
+        return None
+    if done.returncode != 0:
+        fail(f"{program} does not build with {' '.join(flags)}:\n{done.stderr}")
+    return out
+
+
+def command_of(program, out, counted):
+    source = WORK / ("input-counted" if counted else "input-timed") if program in COMPRESSORS else os.devnull
+    return [str(out), *PROGRAMS[program][counted]], str(source)
+
+
+def count_instructions(program, out):
+    command, source = command_of(program, out, True)
+    valgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command]
+    with open(source, "rb") as standard_input:
+        done = subprocess.run(valgrind, stdin=standard_input, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                              check=False)
+    found = re.search(r"Collected : (\d+)", done.stderr)
+    if done.returncode != 0 or not found:
+        fail(f"callgrind on {out.name}:\n{done.stderr[-2000:]}")
+    return int(found[1])
+
+
+def run_once(command, source, processor):
+    """The user's processor time of one run, in seconds."""
+    child = os.fork()
+    if child == 0:
+        os.sched_setaffinity(0, {processor})
+        os.dup2(os.open(source, os.O_RDONLY), 0)
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 1)
+        os.dup2(null, 2)
+        os.execv(command[0], command)
+    _, status, usage = os.wait4(child, 0)
+    if status != 0:
+        fail(f"{' '.join(command)}: status {status}")
+    return usage.ru_utime
+
+
+def time_ratios(program, outs, rounds):
+    """For each build but the first, its times' ratios to the plain build's of the same round."""
+    processors = sorted(os.sched_getaffinity(0))
+    names = list(outs)
+    ratios = {name: [] for name in names[1:]}
+    for turn in range(rounds):
+        order = names[turn % len(names):] + names[:turn % len(names)]
+        processor = processors[turn % len(processors)]
+        times = {name: run_once(*command_of(program, outs[name], False), processor) for name in order}
+        for name in names[1:]:
+            ratios[name].append(times[name] / times[names[0]])
+    return ratios
+
+
+def sizes_of(out):
+    sections = subprocess.run(["size", "-A", str(out)], capture_output=True, text=True, check=True).stdout
+    text = int(re.search(r"^\.text\s+(\d+)", sections, re.M)[1])
+    stripped = out.with_suffix(".stripped")
+    subprocess.run(["strip", "-o", str(stripped), str(out)], check=True)
+    return text, stripped.stat().st_size
+
+
+def stack_usage(program, name):
+    """Bytes by function, of those with a frame of constant size."""
+    usage = {}
+    for file in (WORK / f"{program}-{name}.objects").glob("*.su"):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            where, size, kind = line.split("\t")
+            if kind == "static":
+                usage[(file.name, where.split(":", 3)[-1])] = int(size)
+    return usage
+
+
+def measure(program, rounds, write):
+    outs = {}
+    for name, flags in BUILDS.items():
+        outs[name] = build(program, name, flags)
+        if not outs[name]:
+            return
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        instructions = dict(zip(outs, pool.map(lambda out: count_instructions(program, out), outs.values())))
+    ratios = time_ratios(program, {**outs, "again": outs["plain"]}, rounds)
+    for name, found in ratios.items():
+        first, median, third = statistics.quantiles(found, n=4, method="inclusive")
+        write(program, name, "time", median, first, third)
+    plain_sizes, plain_stack = sizes_of(outs["plain"]), stack_usage(program, "plain")
+    for name in ("frame-pointers", "words"):
+        write(program, name, "instructions", instructions[name] / instructions["plain"])
+        for measured, size, plain in zip(("text", "file"), sizes_of(outs[name]), plain_sizes):
+            write(program, name, measured, size / plain)
+        stack = stack_usage(program, name)
+        both = plain_stack.keys() & stack.keys()
+        if both:
+            write(program, name, "stack", sum(stack[key] for key in both) / sum(plain_stack[key] for key in both))
+
+
+def make_inputs():
+    found = subprocess.run(["sh", str(ROOT / ".ci" / "debian-source.sh"), "sqlite3"], capture_output=True, text=True,
+                           check=False)
+    folder = pathlib.Path(found.stdout.strip()) / "src" if found.returncode == 0 else ROOT / "src"
+    text = b"".join(path.read_bytes() for path in sorted(folder.rglob("*.[ch]")))
+    while len(text) < INPUT_TIMED:
+        text += text
+    (WORK / "input-timed").write_bytes(text[:INPUT_TIMED])
+    (WORK / "input-counted").write_bytes(text[:INPUT_COUNTED])
+
+
+def main():
+    results = pathlib.Path(sys.argv[1]).resolve()
+    rounds = 5 if "quick" in sys.argv[2:] else 41
+    if not PLUGIN.exists():
+        fail(f"{PLUGIN.relative_to(ROOT)} is not built")
+    WORK.mkdir(parents=True, exist_ok=True)
+    make_inputs()
+    with open(results / "overhead.csv", "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["program", "build", "measure", "ratio", "ratio_q1", "ratio_q3"])
+
+        def write(program, name, measured, ratio, first=None, third=None):
+            writer.writerow([program, name, measured, f"{ratio:.6f}", *("" if q is None else f"{q:.6f}" for q in (first, third))])
+            file.flush()
+
+        for program in PROGRAMS:
+            measure(program, rounds, write)
+
+
+if __name__ == "__main__":
+    main()
