@@ -201,13 +201,14 @@ int sp_map_load(const char *path, const char *module, const char **why);
  *     #0  0x00005581d2a0119b  /usr/bin/prog+0x119b  parse+0x2b
  *
  * Names are from the module's mapped .dynsym, then from a map loaded for it, as they are (not demangled); where neither
- * has one the line ends after the module. The innermost 100 frames are written; a stack that was not walked to its end
- * closes with a line that says why.
+ * has one the line ends after the module. A stack that was not walked to its end closes with a line that says why, and
+ * of one deeper than 256 frames the innermost 192 and the outermost 64 are written, with the number left out between.
  *
  * fd: an open descriptor. An error in writing ends it.
  *
  * Returns how many frames were walked, or -1 where fd could not be written to; errno is as before.
- * Async-signal-safe, thread-safe, re-entrant: no malloc, no lock, no stdio. It uses 8 KiB of stack with the walk.
+ * Async-signal-safe, thread-safe, re-entrant: no malloc, no lock, no stdio. It uses 8 KiB of stack with the
+ * walk, and for a stack deeper than 100 frames memory that it maps and unmaps again.
  */
 int sp_print_backtrace(int fd);
 
@@ -216,6 +217,26 @@ int sp_print_backtrace(int fd);
  * Async-signal-safe, thread-safe, re-entrant.
  */
 int sp_print_backtrace_context(const void *ucontext, int fd);
+
+/*
+ * The addresses of a backtrace as text, in backtrace_symbols(3)'s shape: "module(function+0xoffset) [0xpc]",
+ * "module(+0xoffset) [0xpc]" where there is no name, "[0xpc]" where there is no module. The names are a symbolizer's,
+ * so static functions and stripped modules with debug files have theirs.
+ *
+ * pcs: size addresses of sp_backtrace or backtrace(3). All are taken for return addresses, but the one that follows a
+ * signal frame.
+ *
+ * Returns an array of size strings in one block to be freed with free(3); NULL with errno set where memory is short or
+ * size < 0.
+ * Not async-signal-safe. Thread-safe.
+ */
+char **sp_backtrace_symbols(void *const *pcs, int size);
+
+/*
+ * The same, written to fd, a line an address, with names from what is mapped alone as in sp_print_backtrace.
+ * Async-signal-safe, thread-safe, re-entrant; errno is as before.
+ */
+void sp_backtrace_symbols_fd(void *const *pcs, int size, int fd);
 
 #pragma GCC visibility pop
 
