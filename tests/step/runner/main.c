@@ -14,6 +14,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -21,6 +22,8 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define ORACLE "libstep.so"
 
 struct settings {
     struct step_options options;
@@ -63,7 +66,7 @@ static const struct argp_option options[] = {
     {"fill", KEY_FILL, "BYTES", 0, "Fill so much below SP with plausible words at each call (512; 0: nothing)", 0},
     {"same-stack", KEY_SAME_STACK, NULL, 0, "Handle the trap on the stepped stack", 0},
     {"own-walker", KEY_OWN_WALKER, NULL, 0, "Walk with the program's own sp_walk", 0},
-    {"preload", KEY_PRELOAD, "LIBRARY", 0, "The oracle to preload", 0},
+    {"preload", KEY_PRELOAD, "LIBRARY", 0, "The oracle to preload (libstep.so beside this program)", 0},
     {"title", KEY_TITLE, "TEXT", 0, "What to call the program in the report", 0},
     {"tally", KEY_TALLY, "FILE", 0, "Append the counts to FILE", 0},
     {"output", KEY_OUTPUT, "FILE", 0, "Where the program's own output goes", 0},
@@ -170,6 +173,25 @@ static struct step_area *create_area(char *path)
     return area;
 }
 
+/* LD_PRELOAD looks a bare name up in the library path, and a relative one where the program happens to run. */
+static const char *oracle(const struct settings *s)
+{
+    static char path[PATH_MAX];
+    if (s->preload != NULL) {
+        if (realpath(s->preload, path) == NULL)
+            fail(s->preload);
+        return path;
+    }
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - sizeof ORACLE);
+    if (n < 0)
+        fail("/proc/self/exe");
+    path[n] = 0;
+    strcpy(strrchr(path, '/') + 1, ORACLE);
+    if (access(path, R_OK) != 0)
+        fail(path);
+    return path;
+}
+
 static void run(const struct settings *s, const char *area_path)
 {
     if (s->output != NULL) {
@@ -179,8 +201,7 @@ static void run(const struct settings *s, const char *area_path)
         close(fd);
     }
     setenv(STEP_ENVIRONMENT, area_path, 1);
-    if (s->preload != NULL)
-        setenv("LD_PRELOAD", s->preload, 1);
+    setenv("LD_PRELOAD", oracle(s), 1);
     setpgid(0, 0);
     execvp(s->command[0], s->command);
     fail(s->command[0]);
