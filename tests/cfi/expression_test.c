@@ -79,6 +79,25 @@ START_TEST(constants)
 }
 END_TEST
 
+/* Whatever pushes a value pushes just one. */
+START_TEST(one_value_each)
+{
+    const struct {
+        uint8_t operation[10];
+        size_t size;
+    } cases[] = {{{0x03}, 9}, {{0x08}, 2}, {{0x09}, 2}, {{0x0a}, 3}, {{0x0b}, 3},   {{0x0c}, 5},
+                 {{0x0d}, 5}, {{0x0e}, 9}, {{0x0f}, 9}, {{0x10}, 2}, {{0x11}, 2},   {{0x30}, 1},
+                 {{0x4f}, 1}, {{0x70}, 2}, {{0x80}, 2}, {{0x92}, 3}, {{0xf1, 3}, 6}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        uint8_t operations[12];
+        memcpy(operations, cases[i].operation, 10);
+        ck_assert_msg(evaluate(operations, cases[i].size) == SP_CFI_VALUE, "opcode %#x", operations[0]);
+        operations[cases[i].size] = 0x13; /* dropped, and nothing is left */
+        ck_assert_msg(evaluate(operations, cases[i].size + 1) == SP_CFI_INVALID, "opcode %#x", operations[0]);
+    }
+}
+END_TEST
+
 START_TEST(encoded_address)
 {
     ASSERT_VALUE(0x12345678, 0xf1, 0x03, 0x78, 0x56, 0x34, 0x12);
@@ -347,6 +366,7 @@ Suite *expression_suite(void)
     TCase *tests = tcase_create("expression");
     tcase_add_checked_fixture(tests, setup, NULL);
     tcase_add_test(tests, constants);
+    tcase_add_test(tests, one_value_each);
     tcase_add_test(tests, encoded_address);
     tcase_add_test(tests, from_registers);
     tcase_add_test(tests, unknown_registers);

@@ -6,6 +6,7 @@
 int main(void)
 {
     SRunner *runner = srunner_create(entry_suite());
+    srunner_add_suite(runner, encoding_suite());
     srunner_add_suite(runner, header_suite());
     srunner_add_suite(runner, program_suite());
     srunner_add_suite(runner, expression_suite());

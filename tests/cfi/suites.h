@@ -5,6 +5,7 @@
 #include <check.h>
 
 Suite *entry_suite(void);
+Suite *encoding_suite(void);
 Suite *header_suite(void);
 Suite *program_suite(void);
 Suite *expression_suite(void);
