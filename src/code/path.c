@@ -97,7 +97,8 @@ static void arrive(struct reading *reading, int32_t above)
 {
     struct sp_machine *machine = &reading->current.machine;
     struct sp_value slot = machine->registers[SP_HW_RSP];
-    if ((slot.origin != SP_HW_RSP && slot.origin != SP_HW_RBP) || slot.offset < 0 || slot.offset > INT32_MAX - 16)
+    if ((slot.origin != SP_HW_RSP && slot.origin != SP_HW_RBP) || slot.offset < -above ||
+        slot.offset > INT32_MAX - above - 8)
         return;
     slot.offset += above;
     struct sp_value held = sp_machine_load(machine, slot);
