@@ -16,6 +16,7 @@ typedef int sp_command_function(int argc, char **argv);
 
 sp_command_function sp_command_imports;
 sp_command_function sp_command_map;
+sp_command_function sp_command_leaks;
 sp_command_function sp_command_symbolize;
 
 /* Prints "spwalk NAME: " and a text of the printf kind, as one line, on stderr; NAME is the running command's. */

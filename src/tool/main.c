@@ -13,6 +13,7 @@ static const struct {
 } commands[] = {
     {"imports", sp_command_imports, "run a program and count its calls into each shared library"},
     {"map", sp_command_map, "write a name map of an ELF file or a linker's map file"},
+    {"leaks", sp_command_leaks, "run a program and report the blocks it leaks, with their stacks"},
     {"symbolize", sp_command_symbolize, "name addresses of an ELF file"},
 };
 

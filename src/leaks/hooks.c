@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * malloc(3) and its kin, in front of glibc's. The dynamic linker calls them before any constructor has run, so they
+ * need nothing but what is zero or constant at the start, and reach glibc's own by the names it exports for that.
+ */
+#include "leaks/block.h"
+#include "leaks/hooks.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default"), noinline))
+
+extern void *__libc_malloc(size_t);
+extern void *__libc_calloc(size_t, size_t);
+extern void *__libc_realloc(void *, size_t);
+extern void *__libc_memalign(size_t, size_t);
+extern void __libc_free(void *);
+
+void *leaks_allocate(size_t size, enum leaks_kind kind)
+{
+    void *block = __libc_malloc(leaks_padded(size));
+    leaks_block_add(block, size, kind);
+    return block;
+}
+
+void *leaks_allocate_aligned(size_t alignment, size_t size, enum leaks_kind kind)
+{
+    void *block = __libc_memalign(alignment, leaks_padded(size));
+    leaks_block_add(block, size, kind);
+    return block;
+}
+
+void leaks_release(void *block, enum leaks_kind kind)
+{
+    if (leaks_block_remove(block, kind))
+        __libc_free(block);
+}
+
+static bool multiply(size_t count, size_t size, size_t *product)
+{
+    if (!__builtin_mul_overflow(count, size, product))
+        return true;
+    errno = ENOMEM;
+    return false;
+}
+
+EXPORT void *malloc(size_t size)
+{
+    void *block = __libc_malloc(leaks_padded(size));
+    leaks_block_add(block, size, LEAKS_MALLOC);
+    return block;
+}
+
+EXPORT void *calloc(size_t count, size_t size)
+{
+    size_t all;
+    if (!multiply(count, size, &all))
+        return NULL;
+    void *block = __libc_calloc(leaks_padded(all), 1);
+    leaks_block_add(block, all, LEAKS_MALLOC);
+    return block;
+}
+
+EXPORT void free(void *block)
+{
+    if (leaks_block_remove(block, LEAKS_MALLOC))
+        __libc_free(block);
+}
+
+extern __typeof(free) own_free __attribute__((alias("free"), visibility("hidden"), copy(free)));
+
+void *leaks_find_free(void)
+{
+    return (void *)own_free;
+}
+
+EXPORT void *realloc(void *block, size_t size)
+{
+    struct leaks_moving moving;
+    if (block == NULL)
+        return malloc(size);
+    if (size == 0) {
+        /* glibc's realloc frees. */
+        free(block);
+        return NULL;
+    }
+    if (!leaks_block_take_out(block, &moving)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    void *moved = __libc_realloc(block, leaks_padded(size));
+    if (moved == NULL)
+        leaks_block_put_back(block, &moving);
+    else
+        leaks_block_moved(moved, size, &moving);
+    return moved;
+}
+
+EXPORT void *reallocarray(void *block, size_t count, size_t size)
+{
+    size_t all;
+    return multiply(count, size, &all) ? realloc(block, all) : NULL;
+}
+
+EXPORT void *memalign(size_t alignment, size_t size)
+{
+    return leaks_allocate_aligned(alignment, size, LEAKS_MALLOC);
+}
+
+EXPORT void *aligned_alloc(size_t alignment, size_t size)
+{
+    return leaks_allocate_aligned(alignment, size, LEAKS_MALLOC);
+}
+
+EXPORT int posix_memalign(void **result, size_t alignment, size_t size)
+{
+    if (alignment % sizeof(void *) != 0 || alignment == 0 || (alignment & (alignment - 1)) != 0)
+        return EINVAL;
+    int saved = errno;
+    void *block = leaks_allocate_aligned(alignment, size, LEAKS_MALLOC);
+    errno = saved;
+    if (block == NULL)
+        return ENOMEM;
+    *result = block;
+    return 0;
+}
+
+static size_t page_size(void)
+{
+    return (size_t)getpagesize();
+}
+
+EXPORT void *valloc(size_t size)
+{
+    return leaks_allocate_aligned(page_size(), size, LEAKS_MALLOC);
+}
+
+EXPORT void *pvalloc(size_t size)
+{
+    size_t page = page_size(), rounded = (size + page - 1) & ~(page - 1);
+    if (rounded < size) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return leaks_allocate_aligned(page, rounded, LEAKS_MALLOC);
+}
+
+EXPORT void cfree(void *block)
+{
+    free(block);
+}
+
+/* With a guard word the room past the size that was asked for is not the program's. */
+EXPORT size_t malloc_usable_size(void *block)
+{
+    static size_t (*real)(void *);
+    size_t size = block == NULL ? 0 : leaks_block_size(block);
+    if (size != SIZE_MAX)
+        return size;
+    if (real == NULL)
+        real = (size_t(*)(void *))dlsym(RTLD_NEXT, "malloc_usable_size");
+    return real == NULL ? 0 : real(block);
+}

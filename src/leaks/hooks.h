@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* The allocator as all hooks of one kind use it: glibc's, with each block recorded. */
+#ifndef SPWALK_LEAKS_HOOKS_H
+#define SPWALK_LEAKS_HOOKS_H
+
+#include "leaks/data.h"
+
+#include <stddef.h>
+
+void *leaks_allocate(size_t size, enum leaks_kind kind);
+void *leaks_allocate_aligned(size_t alignment, size_t size, enum leaks_kind kind);
+void leaks_release(void *block, enum leaks_kind kind);
+
+/* The address of our free. */
+void *leaks_find_free(void);
+
+#endif

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+#include "leaks/report.h"
+
+#include "leaks/block.h"
+#include "leaks/error.h"
+#include "leaks/modules.h"
+#include "leaks/own.h"
+#include "leaks/printer.h"
+#include "leaks/scan.h"
+#include "leaks/trace.h"
+#include "leaks/writer.h"
+#include "module/kernel.h"
+
+#include <string.h>
+#include <time.h>
+
+static char folder[3072];
+static char last_path[4096];
+static uint32_t report_count, is_busy;
+static sp_leaks_hook *hook;
+static void *hook_argument;
+static uint64_t start_ns;
+
+static uint64_t now_ns(void)
+{
+    struct timespec now = {0};
+    sp_syscall6(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0, 0, 0, 0);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+void leaks_report_start(const char *where, char **environment)
+{
+    start_ns = now_ns();
+    leaks_start_tick = leaks_tick();
+    if (where != NULL && strlen(where) < sizeof folder)
+        strcpy(folder, where);
+    leaks_printer_start(where != NULL, environment);
+}
+
+void leaks_report_set_hook(sp_leaks_hook *new_hook, void *argument)
+{
+    hook_argument = argument;
+    hook = new_hook;
+}
+
+/* Ticks in nanoseconds, by the two clocks at the start and now. */
+struct rate {
+    uint64_t ns, ticks;
+};
+
+static uint64_t to_ns(const struct rate *rate, uint64_t tick)
+{
+    if (tick <= leaks_start_tick || rate->ticks == 0)
+        return 0;
+    return (uint64_t)((unsigned __int128)(tick - leaks_start_tick) * rate->ns / rate->ticks);
+}
+
+static void put_stack(uint32_t number)
+{
+    if (number == 0)
+        return;
+    struct leaks_trace *trace = leaks_trace_get(number);
+    if (trace->report == report_count)
+        return;
+    trace->report = report_count;
+    trace->dumped = 0;
+    struct leaks_stack stack = {number, trace->closes, trace->depth, trace->is_cut};
+    leaks_writer_put(LEAKS_ITEM_TRACE, &stack, sizeof stack, trace->pcs, trace->depth * sizeof *trace->pcs);
+}
+
+static bool is_shown(const struct leaks_live *live)
+{
+    return !live->is_hidden && !live->is_inherited;
+}
+
+static void put_block(const struct leaks_live *live, uint64_t size, const struct rate *rate)
+{
+    const struct leaks_record *record = leaks_record_get(live->record);
+    struct leaks_block block = {.address = live->address,
+                                .size = size,
+                                .serial = record->serial,
+                                .time = to_ns(rate, record->time),
+                                .stack = record->trace,
+                                .thread = record->thread,
+                                .kind = (uint8_t)leaks_record_kind(record),
+                                .class = live->class};
+    /* Freed meanwhile, by a thread that runs on? Then its content may be gone as well. */
+    if (__atomic_load_n(&record->address, __ATOMIC_ACQUIRE) != live->address || record->size != size)
+        return;
+    put_stack(block.stack);
+    struct leaks_trace *trace = block.stack == 0 ? NULL : leaks_trace_get(block.stack);
+    if (trace != NULL && trace->dumped < leaks_options.dumps && live->class != LEAKS_REACHABLE) {
+        trace->dumped++;
+        block.dump_size = (uint16_t)(size < leaks_options.dump ? size : leaks_options.dump);
+    }
+    leaks_writer_put(LEAKS_ITEM_BLOCK, &block, sizeof block, (const void *)live->address, block.dump_size);
+}
+
+static void put_errors(void)
+{
+    const struct leaks_error *error;
+    for (size_t i = 0; (error = leaks_error_get(i)) != NULL; i++) {
+        if (error->type == 0)
+            continue;
+        put_stack(error->here);
+        put_stack(error->allocated);
+        put_stack(error->freed);
+        leaks_writer_put(LEAKS_ITEM_ERROR, error, sizeof *error, NULL, 0);
+    }
+}
+
+static void put_modules(void)
+{
+    const struct leaks_known_module *known;
+    for (size_t i = 0; (known = leaks_modules_get(i)) != NULL; i++)
+        leaks_writer_put(LEAKS_ITEM_MODULE, &known->module, sizeof known->module, known->path, known->module.path_size);
+}
+
+static uint64_t serials_used(void)
+{
+    uint64_t most = 0;
+    for (const struct leaks_thread *thread = leaks_thread_first(); thread != NULL; thread = thread->next)
+        if (thread->serial > most)
+            most = thread->serial;
+    return most == 0 ? 0 : most - 1;
+}
+
+static void fill_process(struct leaks_process *process, const struct leaks_live_list *list, enum leaks_reason reason)
+{
+    *process = (struct leaks_process){.magic = LEAKS_MAGIC,
+                                      .process = leaks_process_id,
+                                      .parent = (int32_t)sp_syscall6(SYS_getppid, 0, 0, 0, 0, 0, 0),
+                                      .reason = reason,
+                                      .time = now_ns() - start_ns,
+                                      .serials = serials_used(),
+                                      .lost = leaks_lost + leaks_trace_lost(),
+                                      .own_bytes = leaks_own_size(),
+                                      .traces = leaks_trace_count(),
+                                      .is_bypassed = leaks_is_bypassed()};
+    long size =
+        sp_syscall6(SYS_readlink, (long)"/proc/self/exe", (long)process->program, sizeof process->program - 1, 0, 0, 0);
+    process->program[size < 0 ? 0 : size] = '\0';
+    for (size_t i = 0; i < list->count; i++) {
+        process->live_blocks++;
+        process->live_bytes += list->sizes[i];
+        process->inherited_blocks += list->blocks[i].is_inherited;
+        process->inherited_bytes += list->blocks[i].is_inherited ? list->sizes[i] : 0;
+    }
+}
+
+static void summarize(struct sp_leaks_summary *summary, const struct leaks_live_list *list)
+{
+    memset(summary, 0, sizeof *summary);
+    for (size_t i = 0; i < list->count; i++) {
+        if (!is_shown(&list->blocks[i]))
+            continue;
+        summary->blocks++;
+        summary->bytes += list->sizes[i];
+        if (list->blocks[i].class == LEAKS_DEFINITE || list->blocks[i].class == LEAKS_INDIRECT) {
+            summary->lost_blocks++;
+            summary->lost_bytes += list->sizes[i];
+        }
+    }
+    const struct leaks_error *error;
+    for (size_t i = 0; (error = leaks_error_get(i)) != NULL; i++)
+        summary->errors += error->type != 0;
+}
+
+static bool has_shown(const struct leaks_live_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (is_shown(&list->blocks[i]))
+            return true;
+    return false;
+}
+
+static void check_guards(const struct leaks_live_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (is_shown(&list->blocks[i]))
+            leaks_block_check(leaks_record_get(list->blocks[i].record), LEAKS_MALLOC, 0);
+}
+
+static void write_file(const struct leaks_live_list *list, enum leaks_reason reason, bool is_scanned,
+                       uint32_t unanswered)
+{
+    struct leaks_process process;
+    struct leaks_maps maps;
+    if (leaks_maps_read(&maps)) {
+        leaks_modules_update(&maps);
+        leaks_maps_free(&maps);
+    }
+    report_count++;
+    last_path[0] = '\0';
+    const char *where = leaks_printer_folder(folder);
+    if (where == NULL || !leaks_writer_open(where, leaks_process_id, report_count))
+        return;
+    fill_process(&process, list, reason);
+    struct rate rate = {process.time, leaks_tick() - leaks_start_tick};
+    process.is_scanned = is_scanned;
+    process.unanswered = unanswered;
+    leaks_writer_put(LEAKS_ITEM_PROCESS, &process, sizeof process, NULL, 0);
+    put_modules();
+    for (size_t i = 0; i < list->count; i++)
+        if (is_shown(&list->blocks[i]))
+            put_block(&list->blocks[i], list->sizes[i], &rate);
+    put_errors();
+    if (!leaks_writer_close(last_path))
+        last_path[0] = '\0';
+}
+
+static bool take(void)
+{
+    return __atomic_exchange_n(&is_busy, 1, __ATOMIC_ACQUIRE) == 0;
+}
+
+static void give_back(void)
+{
+    __atomic_store_n(&is_busy, 0, __ATOMIC_RELEASE);
+}
+
+void leaks_report_make(enum leaks_reason reason, uintptr_t sp)
+{
+    struct leaks_live_list list;
+    uint32_t unanswered = 0;
+    if (!take())
+        return;
+    if (leaks_live_list_make(&list)) {
+        bool is_scanned = leaks_options.scan && has_shown(&list) && leaks_scan(&list, sp, &unanswered);
+        if (!has_shown(&list))
+            is_scanned = leaks_options.scan;
+        check_guards(&list);
+        struct sp_leaks_summary summary;
+        summarize(&summary, &list);
+        bool is_suppressed = hook != NULL && hook(&summary, hook_argument) != 0;
+        if (!is_suppressed) {
+            write_file(&list, reason, is_scanned, unanswered);
+            leaks_printer_print(last_path);
+        }
+        leaks_live_list_free(&list);
+    }
+    give_back();
+}
+
+void leaks_report_withdraw(void)
+{
+    if (last_path[0] != '\0')
+        sp_syscall6(SYS_unlink, (long)last_path, 0, 0, 0, 0, 0);
+    last_path[0] = '\0';
+}
+
+void leaks_report_count(struct sp_leaks_summary *summary, uintptr_t sp)
+{
+    struct leaks_live_list list;
+    uint32_t unanswered;
+    memset(summary, 0, sizeof *summary);
+    if (!take())
+        return;
+    if (leaks_live_list_make(&list)) {
+        leaks_scan(&list, sp, &unanswered);
+        summarize(summary, &list);
+        leaks_live_list_free(&list);
+    }
+    give_back();
+}
+
+void leaks_report_mark_all(void)
+{
+    struct leaks_live_list list;
+    if (!take())
+        return;
+    if (leaks_live_list_make(&list)) {
+        for (size_t i = 0; i < list.count; i++)
+            leaks_record_get(list.blocks[i].record)->hidden |= LEAKS_REPORTED;
+        leaks_live_list_free(&list);
+    }
+    give_back();
+}
+
+void leaks_report_forked(void)
+{
+    is_busy = 0;
+    last_path[0] = '\0';
+    report_count++;
+}

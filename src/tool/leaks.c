@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "leaks_profile.h"
+#include "leaks_run.h"
+#include "preload.h"
+
+enum form { FORM_TEXT, FORM_JSON, FORM_FOLDED, FORM_FOLDED_BLOCKS };
+
+struct job {
+    char *options; /* for the preloaded part: NAME=VALUE, separated by ':' */
+    enum form form;
+    uint32_t shown;   /* a bit an enum leaks_class */
+    int error_status; /* -1: the program's own */
+    const char *output;
+    char *output_kept; /* to be freed */
+    bool is_comparing, is_printing;
+    struct leaks_suppressions suppressions;
+    /* While it runs. */
+    FILE *out;
+    int32_t out_process; /* whose file it is, where the name has %p */
+    json_t *reports;
+    int32_t first_process;
+    size_t reports_seen, wrong;
+    bool has_failed;
+};
+
+static const char help[] =
+    "usage: spwalk leaks [OPTIONS] -- PROGRAM [ARGUMENTS]\n"
+    "       spwalk leaks --compare BEFORE.json AFTER.json\n"
+    "\n"
+    "Runs a program and reports each block that it did not free, with the call stack of its allocation.\n"
+    "\n"
+    "  -s, --show=CLASSES        definite, indirect, reachable, separated by commas, or all (definite,indirect)\n"
+    "      --no-scan             do not tell lost from reachable blocks; all that are held are shown\n"
+    "  -e, --error-exitcode=N    exit with N where blocks are lost or an error was found\n"
+    "  -S, --suppressions=FILE   leave out stacks that match a line \"leak:PATTERN\" of the file\n"
+    "      --format=FORM         text, json, folded (bytes a stack, for flame graphs) or folded-blocks (text)\n"
+    "  -o, --output=FILE         the report goes there, not to standard error; %p is the process's number\n"
+    "  -f, --frames=N            keep at most N frames of a stack (64; at most 256)\n"
+    "  -d, --dump=N              show N bytes of a block's content (64)\n"
+    "      --dumps=N             of N blocks of each stack (1)\n"
+    "      --min-size=N          record no block smaller than N bytes\n"
+    "      --sample=N            record one block in N\n"
+    "      --start-disabled      record nothing until the program calls sp_leaks_enable\n"
+    "      --free-stacks         keep the stacks of calls that free too, for double frees\n"
+    "      --no-guard            no guard word after each block\n"
+    "      --signal=N            report what is held when signal N comes; 0: none (12, SIGUSR2)\n"
+    "      --keep-libc           do not let the C library free its own caches at the end\n"
+    "      --follow              programs that it executes too\n"
+    "      --compare             tell what the second JSON report has more than the first; exit status 1 where it has\n"
+    "      --help                this text\n";
+
+enum {
+    OPTION_NO_SCAN = 256,
+    OPTION_FORMAT,
+    OPTION_DUMPS,
+    OPTION_MIN_SIZE,
+    OPTION_SAMPLE,
+    OPTION_DISABLED,
+    OPTION_FREE_STACKS,
+    OPTION_NO_GUARD,
+    OPTION_SIGNAL,
+    OPTION_KEEP_LIBC,
+    OPTION_FOLLOW,
+    OPTION_COMPARE,
+    OPTION_PRINT,
+    OPTION_HELP
+};
+
+static const struct option long_options[] = {
+    {"show", required_argument, NULL, 's'},
+    {"no-scan", no_argument, NULL, OPTION_NO_SCAN},
+    {"error-exitcode", required_argument, NULL, 'e'},
+    {"suppressions", required_argument, NULL, 'S'},
+    {"format", required_argument, NULL, OPTION_FORMAT},
+    {"output", required_argument, NULL, 'o'},
+    {"frames", required_argument, NULL, 'f'},
+    {"dump", required_argument, NULL, 'd'},
+    {"dumps", required_argument, NULL, OPTION_DUMPS},
+    {"min-size", required_argument, NULL, OPTION_MIN_SIZE},
+    {"sample", required_argument, NULL, OPTION_SAMPLE},
+    {"start-disabled", no_argument, NULL, OPTION_DISABLED},
+    {"free-stacks", no_argument, NULL, OPTION_FREE_STACKS},
+    {"no-guard", no_argument, NULL, OPTION_NO_GUARD},
+    {"signal", required_argument, NULL, OPTION_SIGNAL},
+    {"keep-libc", no_argument, NULL, OPTION_KEEP_LIBC},
+    {"follow", no_argument, NULL, OPTION_FOLLOW},
+    {"compare", no_argument, NULL, OPTION_COMPARE},
+    {"print", no_argument, NULL, OPTION_PRINT},
+    {"help", no_argument, NULL, OPTION_HELP},
+    {NULL, 0, NULL, 0},
+};
+
+static int set(struct job *job, const char *name, const char *value)
+{
+    char *options = NULL;
+    if (asprintf(&options, "%s%s%s=%s", job->options ? job->options : "", job->options && *job->options ? ":" : "",
+                 name, value) < 0) {
+        sp_complain("out of memory");
+        return SP_EXIT_BAD_INPUT;
+    }
+    free(job->options);
+    job->options = options;
+    return 0;
+}
+
+static bool read_number(const char *text, unsigned long long least, unsigned long long most, unsigned long long *number)
+{
+    char *end;
+    errno = 0;
+    *number = strtoull(text, &end, 10);
+    return *text >= '0' && *text <= '9' && *end == '\0' && errno == 0 && *number >= least && *number <= most;
+}
+
+static int set_number(struct job *job, const char *name, const char *text, unsigned long long least,
+                      unsigned long long most)
+{
+    unsigned long long number;
+    if (!read_number(text, least, most, &number))
+        return sp_bad_usage("'%s' is not a number from %llu to %llu", text, least, most);
+    return set(job, name, text);
+}
+
+static int set_shown(struct job *job, const char *text)
+{
+    static const struct {
+        const char *name;
+        uint32_t bits;
+    } names[] = {{"definite", 1u << LEAKS_DEFINITE},
+                 {"indirect", 1u << LEAKS_INDIRECT},
+                 {"reachable", 1u << LEAKS_REACHABLE},
+                 {"all", 1u << LEAKS_DEFINITE | 1u << LEAKS_INDIRECT | 1u << LEAKS_REACHABLE}};
+    job->shown = 0;
+    for (const char *word = text; *word != '\0';) {
+        size_t length = strcspn(word, ","), i = 0;
+        while (i < 4 && (strlen(names[i].name) != length || strncmp(names[i].name, word, length) != 0))
+            i++;
+        if (i == 4)
+            return sp_bad_usage("'%s' does not consist of definite, indirect, reachable and all", text);
+        job->shown |= names[i].bits;
+        word += length + (word[length] == ',');
+    }
+    return job->shown ? 0 : sp_bad_usage("--show needs a class");
+}
+
+static int set_form(struct job *job, const char *name)
+{
+    static const char *const names[] = {"text", "json", "folded", "folded-blocks"};
+    for (int i = 0; i < 4; i++)
+        if (strcmp(name, names[i]) == 0) {
+            job->form = (enum form)i;
+            return 0;
+        }
+    return sp_bad_usage("'%s' is not a format: text, json, folded or folded-blocks", name);
+}
+
+static int set_error_status(struct job *job, const char *text)
+{
+    unsigned long long number;
+    if (!read_number(text, 0, 255, &number))
+        return sp_bad_usage("'%s' is not an exit status", text);
+    job->error_status = (int)number;
+    return 0;
+}
+
+static int set_option(struct job *job, char **argv, int option)
+{
+    switch (option) {
+    case 's':
+        return set_shown(job, optarg);
+    case 'e':
+        return set_error_status(job, optarg);
+    case 'S':
+        return leaks_suppressions_read(&job->suppressions, optarg) == 0 ? 0 : SP_EXIT_BAD_INPUT;
+    case 'o':
+        job->output = optarg;
+        return 0;
+    case 'f':
+        return set_number(job, "frames", optarg, 1, 256);
+    case 'd':
+        return set_number(job, "dump", optarg, 0, 4096);
+    case OPTION_FORMAT:
+        return set_form(job, optarg);
+    case OPTION_DUMPS:
+        return set_number(job, "dumps", optarg, 0, 1000);
+    case OPTION_MIN_SIZE:
+        return set_number(job, "floor", optarg, 0, 1ull << 47);
+    case OPTION_SAMPLE:
+        return set_number(job, "sample", optarg, 1, 1ull << 47);
+    case OPTION_SIGNAL:
+        return set_number(job, "signal", optarg, 0, 64);
+    case OPTION_NO_SCAN:
+        return set(job, "scan", "0");
+    case OPTION_DISABLED:
+        return set(job, "disabled", "1");
+    case OPTION_FREE_STACKS:
+        return set(job, "free_stacks", "1");
+    case OPTION_NO_GUARD:
+        return set(job, "guard", "0");
+    case OPTION_KEEP_LIBC:
+        return set(job, "release", "0");
+    case OPTION_FOLLOW:
+        return set(job, "follow", "1");
+    case OPTION_COMPARE:
+        job->is_comparing = true;
+        return 0;
+    case OPTION_PRINT:
+        job->is_printing = true;
+        return 0;
+    default:
+        return sp_bad_option(argv, option);
+    }
+}
+
+/* The words of SPWALK_LEAKS that are the tool's, by the names of its options; the others are the preloaded part's. */
+static int read_environment(struct job *job, char **argv)
+{
+    static const struct {
+        const char *name;
+        int option;
+    } words[] = {{"show=", 's'}, {"suppressions=", 'S'}, {"format=", OPTION_FORMAT}, {"output=", 'o'}};
+    char *copy = strdup(job->options), *rest = copy, *word;
+    int status = 0;
+    while (status == 0 && copy != NULL && (word = strsep(&rest, ":")) != NULL)
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+            if (strncmp(word, words[i].name, strlen(words[i].name)) == 0) {
+                optarg = word + strlen(words[i].name);
+                if (words[i].option == 'o')
+                    optarg = job->output_kept = strdup(optarg);
+                status = set_option(job, argv, words[i].option);
+            }
+    free(copy);
+    return status;
+}
+
+/* Returns -1 to go on, else the exit status. */
+static int parse(struct job *job, int argc, char **argv)
+{
+    int status = 0, option;
+    const char *given = getenv(LEAKS_ENVIRONMENT);
+    job->options = strdup(given ? given : "");
+    status = job->options ? read_environment(job, argv) : SP_EXIT_BAD_INPUT;
+    while (status == 0 && (option = getopt_long(argc, argv, "+:s:e:S:o:f:d:", long_options, NULL)) != -1) {
+        if (option == OPTION_HELP) {
+            fputs(help, stdout);
+            return 0;
+        }
+        status = set_option(job, argv, option);
+    }
+    if (status == 0 && job->is_comparing && argc - optind != 2)
+        status = sp_bad_usage("--compare needs two JSON reports");
+    if (status == 0 && optind == argc)
+        status = sp_bad_usage("which program?");
+    return status ? status : -1;
+}
+
+/* The output's name with %p for a process. To be freed. */
+static char *output_name(const char *pattern, int32_t process)
+{
+    char *name = NULL;
+    size_t size;
+    FILE *out = open_memstream(&name, &size);
+    for (; out != NULL && *pattern != '\0'; pattern++) {
+        if (pattern[0] == '%' && pattern[1] == 'p') {
+            fprintf(out, "%d", process);
+            pattern++;
+        } else {
+            fputc(*pattern, out);
+        }
+    }
+    if (out != NULL)
+        fclose(out);
+    return name;
+}
+
+static bool close_output(struct job *job)
+{
+    bool is_good = job->out == NULL || (fflush(job->out) == 0 && !ferror(job->out));
+    if (job->out != NULL && job->out != stderr)
+        is_good = fclose(job->out) == 0 && is_good;
+    job->out = NULL;
+    if (!is_good)
+        sp_complain("cannot write the report: %s", strerror(errno));
+    return is_good;
+}
+
+/* The open output for a report of a process; a file with %p in its name is another for each. */
+static bool open_output(struct job *job, int32_t process)
+{
+    bool is_each = job->output != NULL && strstr(job->output, "%p") != NULL;
+    if (job->out != NULL && (!is_each || process == job->out_process))
+        return true;
+    if (!close_output(job))
+        return false;
+    job->out_process = process;
+    if (job->output == NULL) {
+        job->out = stderr;
+        return true;
+    }
+    char *name = output_name(job->output, process);
+    job->out = name ? fopen(name, is_each || job->is_printing ? "ae" : "we") : NULL;
+    if (job->out == NULL)
+        sp_complain("%s: %s", name ? name : job->output, strerror(errno));
+    free(name);
+    return job->out != NULL;
+}
+
+static bool has_anything(const struct leaks_data *data)
+{
+    return data->block_count > 0 || data->error_count > 0;
+}
+
+static void show(struct job *job, const struct leaks_profile *profile)
+{
+    if (job->form == FORM_JSON) {
+        json_array_append_new(job->reports, leaks_json(profile));
+        return;
+    }
+    if (!open_output(job, profile->data->process.process)) {
+        job->has_failed = true;
+        return;
+    }
+    if (job->form == FORM_TEXT) {
+        if (job->reports_seen > 1)
+            fputc('\n', job->out);
+        leaks_show_text(job->out, profile, isatty(fileno(job->out)) == 1 && getenv("NO_COLOR") == NULL);
+    } else {
+        leaks_show_folded(job->out, profile, job->form == FORM_FOLDED_BLOCKS);
+    }
+    fflush(job->out);
+}
+
+/* Of processes that were forked, and of a program that executes another, only what has something to tell is shown. */
+static bool take(void *argument, const char *path, bool is_end)
+{
+    struct job *job = argument;
+    struct leaks_data data;
+    if (leaks_data_read(path, &data) != 0) {
+        job->has_failed = true;
+        return true;
+    }
+    const struct leaks_process *process = &data.process;
+    /* It may still be withdrawn: the program that was to be executed may not exist. */
+    if (process->reason == LEAKS_REASON_EXEC && !is_end) {
+        leaks_data_free(&data);
+        return false;
+    }
+    if (job->first_process == 0)
+        job->first_process = process->process;
+    bool is_first = job->reports_seen == 0 && (job->is_printing || process->parent == (int32_t)getpid());
+    if ((is_first && process->reason != LEAKS_REASON_EXEC) || has_anything(&data) ||
+        process->reason == LEAKS_REASON_SIGNAL || process->reason == LEAKS_REASON_CALL) {
+        struct leaks_profile profile;
+        uint32_t shown = process->is_scanned ? job->shown : 1u << LEAKS_UNKNOWN;
+        job->reports_seen++;
+        if (leaks_profile_make(&profile, &data, shown, &job->suppressions) == 0) {
+            job->wrong += profile.wrong;
+            show(job, &profile);
+        } else {
+            sp_complain("%s: out of memory", path);
+            job->has_failed = true;
+        }
+        leaks_profile_free(&profile);
+    }
+    leaks_data_free(&data);
+    return true;
+}
+
+static int end_as(int status)
+{
+    if (!WIFSIGNALED(status))
+        return WEXITSTATUS(status);
+    struct rlimit no_core = {0, 0};
+    setrlimit(RLIMIT_CORE, &no_core);
+    signal(WTERMSIG(status), SIG_DFL);
+    raise(WTERMSIG(status));
+    return 128 + WTERMSIG(status);
+}
+
+static void finish(struct job *job, const char *program, int status)
+{
+    if (job->reports_seen == 0 && WIFSIGNALED(status)) {
+        sp_complain("%s: ended by signal %d (%s) before it could report", program, WTERMSIG(status),
+                    strsignal(WTERMSIG(status)));
+    } else if (job->reports_seen == 0 && job->first_process == 0) {
+        sp_complain("%s: it ran, but left no report: libspwalk-leaks.so was not loaded into it, or it ended by a "
+                    "system call of its own",
+                    program);
+        job->has_failed = true;
+    }
+    if (job->form == FORM_JSON && open_output(job, job->first_process)) {
+        json_t *document = json_pack("{s:O}", "reports", job->reports);
+        if (document == NULL || json_dumpf(document, job->out, JSON_INDENT(2)) != 0)
+            job->has_failed = true;
+        else
+            fputc('\n', job->out);
+        json_decref(document);
+    }
+    for (size_t i = 0; i < job->suppressions.count && job->form == FORM_TEXT; i++) {
+        const struct leaks_suppression *item = &job->suppressions.items[i];
+        if (item->groups != 0 && job->out != NULL)
+            fprintf(job->out, "suppressed by %s: %llu blocks, %llu bytes\n", item->pattern,
+                    (unsigned long long)item->blocks, (unsigned long long)item->bytes);
+    }
+}
+
+static int run(struct job *job, const char *program, const char *library, char **arguments)
+{
+    int status = 0;
+    /* A file that cannot be written is told before the program runs. */
+    if (job->output != NULL && strstr(job->output, "%p") == NULL && !open_output(job, 0))
+        return SP_EXIT_BAD_INPUT;
+    job->reports = json_array();
+    int result = leaks_run(program, arguments, library, job->options, take, job, &status);
+    if (result == 0)
+        finish(job, program, status);
+    json_decref(job->reports);
+    if (!close_output(job) || result != 0 || job->has_failed)
+        return SP_EXIT_BAD_INPUT;
+    return job->wrong != 0 && job->error_status >= 0 ? job->error_status : end_as(status);
+}
+
+/* What the preloaded part has done where no tool runs the program: print its data file, which is then removed. */
+static int print_file(struct job *job, const char *path)
+{
+    job->reports = json_array();
+    take(job, path, true);
+    unlink(path);
+    finish(job, path, 0);
+    json_decref(job->reports);
+    return close_output(job) && !job->has_failed ? 0 : SP_EXIT_BAD_INPUT;
+}
+
+int sp_command_leaks(int argc, char **argv)
+{
+    static struct job job = {.shown = 1u << LEAKS_DEFINITE | 1u << LEAKS_INDIRECT, .error_status = -1};
+    int status = parse(&job, argc, argv);
+    if (status < 0 && job.is_comparing) {
+        status = leaks_compare(stdout, argv[optind], argv[optind + 1]);
+    } else if (status < 0 && job.is_printing) {
+        status = print_file(&job, argv[optind]);
+    } else if (status < 0) {
+        char *program = sp_preload_program(argv[optind]);
+        char *library = program ? sp_preload_find("leaks") : NULL;
+        status = library ? run(&job, program, library, argv + optind) : SP_EXIT_BAD_INPUT;
+        free(program);
+        free(library);
+    }
+    leaks_suppressions_free(&job.suppressions);
+    free(job.options);
+    free(job.output_kept);
+    return status;
+}

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: MIT
+"""leaks_test.py SPWALK: the count, bytes and stack of every leak of programs whose leaks are known."""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "imports"))
+from harness import Failed, Tests, check, equal  # noqa: E402
+
+SOURCE = pathlib.Path(__file__).resolve().parent
+SPWALK = str(pathlib.Path(sys.argv[1]).resolve())
+FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="spwalk-leaks-test."))
+
+
+def build(name, source, *flags):
+    command = ["g++" if source.endswith(".cc") else "gcc", "-w", "-g", *flags, "-o", str(FOLDER / name), str(SOURCE / source)]
+    result = subprocess.run(command, capture_output=True, text=True)
+    check(result.returncode == 0, result.stderr)
+
+
+def run(*command, options=(), status=7):
+    output = FOLDER / "report.json"
+    output.unlink(missing_ok=True)
+    result = subprocess.run([SPWALK, "leaks", "--format=json", "-o", str(output), *options, "--", str(FOLDER / command[0]),
+                             *command[1:]], capture_output=True, text=True, timeout=120)
+    equal(result.returncode, status, f"exit status ({result.stderr})")
+    equal(result.stderr, "", "stderr")
+    document = json.loads(output.read_text())
+    return document["reports"], result.stdout
+
+
+def functions(stack):
+    """The names up to main, or all."""
+    names = [frame["function"] for frame in stack]
+    return names[:names.index("main") + 1] if "main" in names else names
+
+
+def leaks(report):
+    """{(class, stack): [count, bytes]}"""
+    found = {}
+    for leak in report["leaks"]:
+        key = leak["class"].split()[0], "<".join(name or "?" for name in functions(leak["stack"]))
+        sums = found.setdefault(key, [0, 0])
+        sums[0] += leak["count"]
+        sums[1] += leak["bytes"]
+    return found
+
+
+def one(case, expected, program="blocks", status=7, errors=0, options=(), arguments=()):
+    reports, _ = run(program, case, *arguments, status=status, options=options)
+    equal(len(reports), 1, "reports")
+    equal(leaks(reports[0]), expected, "leaks")
+    equal(len(reports[0]["errors"]), errors, "errors")
+    return reports[0]
+
+
+def simple():
+    report = one("simple", {("definitely", "leak_malloc<main"): [5, 60]})
+    equal([block["size"] for block in report["leaks"][0]["blocks"]], [10, 11, 12, 13, 14], "sizes")
+    serials = [block["serial"] for block in report["leaks"][0]["blocks"]]
+    equal(serials, list(range(serials[0], serials[0] + 5)), "serials")
+    frame = report["leaks"][0]["stack"][0]
+    line = 1 + (SOURCE / "blocks.c").read_text().splitlines().index("    forget(malloc(size));")
+    equal((pathlib.Path(frame["file"]).name, frame["line"]), ("blocks.c", line), "place")
+    equal(frame["module"], str(FOLDER / "blocks"), "module")
+
+
+def each():
+    own = [(1, 11), (1, 21), (1, 31), (1, 40), (1, 50), (1, 61), (1, 71), (1, 81), (1, 4096)]
+    report = one("each", {("definitely", "leak_by_each<main"): [9, sum(size for _, size in own)],
+                          ("definitely", "strdup<leak_by_each<main"): [1, 10],
+                          ("definitely", "strndup<leak_by_each<main"): [1, 5],
+                          ("definitely", asprintf_stack()): [1, 6]})
+    equal(report["totals"]["definitely lost"], {"count": 12, "bytes": 4462 + 21}, "total")
+
+
+def asprintf_stack():
+    """What the C library calls within asprintf is its own affair."""
+    reports, _ = run("blocks", "each")
+    stacks = [stack for _, stack in leaks(reports[0]) if "asprintf" in stack]
+    equal(len(stacks), 1, "stacks through asprintf")
+    return stacks[0]
+
+
+def structure():
+    one("structure", {("definitely", "leak_structure<main"): [1, 24], ("indirectly", "leak_structure<main"): [3, 600]})
+
+
+def kept():
+    one("kept", {})
+    one("kept", {("still", "keep_blocks<main"): [3, 6000]}, options=["--show=all"])
+
+
+def threads():
+    report = one("threads", {("definitely", "leak_malloc<leak_in_thread<start_thread<clone3"): [80, 8000]})
+    equal(len({block["thread"] for leak in report["leaks"] for block in leak["blocks"]}), 8, "threads")
+
+
+def holding():
+    report = one("holding", {})
+    equal(report["threads_not_stopped"], 0, "threads that did not stop")
+    check(report["totals"]["still reachable"]["bytes"] >= 666, "what a thread holds is reachable")
+
+
+def fork():
+    reports, _ = run("blocks", "fork")
+    equal(len(reports), 2, "reports")
+    child, parent = sorted(reports, key=lambda report: len(report["leaks"]) and report["totals"]["definitely lost"]["bytes"])
+    equal(leaks(child), {("definitely", "leak_malloc<run_fork<main"): [1, 50]}, "the child's")
+    equal(leaks(parent), {("definitely", "leak_malloc<run_fork<main"): [2, 100]}, "the parent's")
+    equal(child["parent"], parent["process"], "parent")
+    equal(child["totals"]["inherited"], {"count": 1, "bytes": 40}, "inherited")
+
+
+def library():
+    report = one("library", {("definitely", "leak_first<run_library<main"): [1, 601],
+                             ("definitely", "leak_second<run_library<main"): [1, 602]}, arguments=[str(FOLDER)])
+    pcs = {leak["stack"][0]["function"]: leak["stack"][0]["pc"] for leak in report["leaks"]}
+    equal(pcs["leak_first"], pcs["leak_second"], "the second library takes the first one's place")
+
+
+def ends():
+    report = one("ends", {("definitely", stack): [1, size] for stack, size in end_stacks().items()})
+    equal(len(report["leaks"]), 3, "leaks")
+
+
+def end_stacks():
+    reports, _ = run("blocks", "ends")
+    found = {}
+    for (_, stack), (_, size) in leaks(reports[0]).items():
+        found[stack] = size
+    for name, size in (("leak_in_constructor", 501), ("leak_in_destructor", 502), ("leak_at_exit", 503)):
+        equal([bytes for stack, bytes in found.items() if stack.split("<")[0] == name], [size], name)
+    return found
+
+
+def double():
+    report = one("double", {}, errors=1)
+    error = report["errors"][0]
+    equal((error["type"], error["size"], functions(error["here"]), functions(error["allocated"])),
+          ("double free", 90, ["main"], ["main"]), "error")
+    check(error["here"][0]["line"] == error["allocated"][0]["line"] + 2, "lines")
+    error = one("double", {}, errors=1, options=["--free-stacks"])["errors"][0]
+    check(error["freed_before"][0]["line"] == error["here"][0]["line"] - 1, "the first free")
+
+
+def invalid():
+    error = one("invalid", {}, errors=1)["errors"][0]
+    equal((error["type"], functions(error["here"])), ("invalid free", ["main"]), "error")
+
+
+def overrun():
+    errors = one("overrun", {}, errors=2)["errors"]
+    equal([(error["type"], error["size"], functions(error["allocated"]), functions(error["here"])) for error in errors],
+          [("overrun", 13, ["main"], ["main"]), ("overrun", 14, ["main"], [])], "errors")
+    one("overrun", {}, options=["--no-guard"])
+
+
+def mismatch():
+    errors = one("mismatch", GLOBALS, program="objects", status=0, errors=3)["errors"]
+    equal([(error["type"], error["allocated_by"], error["freed_by"]) for error in errors],
+          [("mismatch", "malloc", "delete"), ("mismatch", "new[]", "delete"), ("mismatch", "new", "free")], "errors")
+
+
+def clean():
+    report, output = run("blocks", "clean")
+    equal((leaks(report[0]), report[0]["errors"], output), ({}, [], "usable 100\n"), "blocks")
+    report, output = run("objects", "clean", status=0)
+    equal((leaks(report[0]), report[0]["errors"], output), (GLOBALS, [], "bad_alloc\n"), "objects")
+
+
+def objects():
+    each_of = {("definitely", "leak_by_each()<main"): [6, 4 + 21 + 64 + 8 + 33 + 128]}
+    one("each", {**GLOBALS, **each_of}, program="objects", status=0)
+
+
+def global_stacks():
+    reports, _ = run("objects", "", status=0)
+    found = leaks(reports[0])
+    equal(sorted(found.values()), [[1, 12], [1, 77]], "a global object's")
+    for (_, stack), (_, size) in found.items():
+        check(stack.startswith("Global::Global()<" if size == 77 else "Global::~Global()<"), stack)
+    return found
+
+
+def error_status():
+    run("blocks", "simple", options=["--error-exitcode=42"], status=42)
+    run("blocks", "clean", options=["--error-exitcode=42"], status=7)
+
+
+def suppression():
+    rules = FOLDER / "rules"
+    rules.write_text("# a comment\nleak:^leak_malloc$\n")
+    report = one("simple", {}, options=[f"--suppressions={rules}"])
+    equal(report["totals"]["suppressed"], {"count": 5, "bytes": 60}, "suppressed")
+    rules.write_text("leak:no_such_function\n")
+    one("simple", {("definitely", "leak_malloc<main"): [5, 60]}, options=[f"--suppressions={rules}"])
+
+
+def choices():
+    one("simple", {("definitely", "leak_malloc<main"): [3, 39]}, options=["--min-size=12"])
+    one("simple", {}, options=["--start-disabled"])
+    one("simple", {("definitely", "leak_malloc"): [5, 60]}, options=["--frames=1"])
+    one("ring", {("definitely", "leak_ring<main"): [1, 32], ("indirectly", "leak_ring<main"): [1, 48]})
+    one("kept", {("held", "keep_blocks<main"): [3, 6000]}, options=["--no-scan"])
+
+
+def folded():
+    output = FOLDER / "folded"
+    subprocess.run([SPWALK, "leaks", "--format=folded", "-o", str(output), "--", str(FOLDER / "blocks"), "simple"], check=False)
+    lines = output.read_text().splitlines()
+    equal(len(lines), 1, "lines")
+    check(lines[0].endswith(";main;leak_malloc 60"), lines[0])
+
+
+def bad_usage():
+    for arguments in (["--show=none", "true"], ["--frames=0", "true"], [], ["--suppressions=/no/such", "true"],
+                      ["-o", "/no/such/folder/file", "true"], ["/no/such/program"]):
+        result = subprocess.run([SPWALK, "leaks", *arguments], capture_output=True, text=True)
+        equal((result.returncode, result.stdout, result.stderr.count("\n")), (2, "", 1), f"{arguments}: {result.stderr}")
+
+
+build("blocks", "blocks.c", "-O1", "-pthread")
+build("objects", "objects.cc", "-O1")
+build("libleaky1.so", "leaky.c", "-shared", "-fPIC", "-DFUNCTION=leak_first", "-DSIZE=601")
+build("libleaky2.so", "leaky.c", "-shared", "-fPIC", "-DFUNCTION=leak_second", "-DSIZE=602")
+tests = Tests()
+GLOBALS = {}
+try:
+    GLOBALS = global_stacks()
+except Failed as failed:
+    print(f"# {failed}")
+tests.run("a global object's leaks", global_stacks)
+tests.run("count, bytes, serials, stack and line", simple)
+tests.run("each function that allocates", each)
+tests.run("a chain of realloc", one, "realloc", {("definitely", "leak_realloc_chain<main"): [1, 5120]})
+tests.run("a lost structure is definite once", structure)
+tests.run("reachable blocks", kept)
+tests.run("threads", threads)
+tests.run("what a running thread holds is reachable", holding)
+tests.run("fork", fork)
+tests.run("libraries that are closed again, at the same address", library)
+tests.run("constructors, destructors, atexit", ends)
+tests.run("_exit", one, "_exit", {("definitely", "leak_malloc<main"): [1, 70]}, "blocks", 9)
+tests.run("exec", one, "exec", {("definitely", "leak_malloc<main"): [1, 80]}, "blocks", 0)
+tests.run("double free", double)
+tests.run("invalid free", invalid)
+tests.run("write past the end", overrun)
+tests.run("mismatch", mismatch)
+tests.run("clean programs", clean)
+tests.run("operator new in all forms", objects)
+tests.run("exit status", error_status)
+tests.run("suppressions", suppression)
+tests.run("size floor, start disabled, frames, rings, no scan", choices)
+tests.run("folded stacks", folded)
+tests.run("bad usage", bad_usage)
+subprocess.run(["rm", "-rf", str(FOLDER)], check=False)
+tests.done()
