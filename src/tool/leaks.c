@@ -27,7 +27,7 @@ struct job {
     /* While it runs. */
     FILE *out;
     int32_t out_process; /* whose file it is, where the name has %p */
-    json_t *reports;
+    bool has_json;       /* the document is begun */
     int32_t first_process;
     size_t reports_seen, wrong;
     bool has_failed;
@@ -258,6 +258,8 @@ static int parse(struct job *job, int argc, char **argv)
     }
     if (status == 0 && job->is_comparing && argc - optind != 2)
         status = sp_bad_usage("--compare needs two JSON reports");
+    if (status == 0 && job->form == FORM_JSON && job->output != NULL && strstr(job->output, "%p") != NULL)
+        status = sp_bad_usage("a JSON document holds all processes; name its file without %%p");
     if (status == 0 && optind == argc)
         status = sp_bad_usage("which program?");
     return status ? status : -1;
@@ -321,10 +323,6 @@ static bool has_anything(const struct leaks_data *data)
 
 static void show(struct job *job, const struct leaks_profile *profile)
 {
-    if (job->form == FORM_JSON) {
-        json_array_append_new(job->reports, leaks_json(profile));
-        return;
-    }
     if (!open_output(job, profile->data->process.process)) {
         job->has_failed = true;
         return;
@@ -333,6 +331,10 @@ static void show(struct job *job, const struct leaks_profile *profile)
         if (job->reports_seen > 1)
             fputc('\n', job->out);
         leaks_show_text(job->out, profile, isatty(fileno(job->out)) == 1 && getenv("NO_COLOR") == NULL);
+    } else if (job->form == FORM_JSON) {
+        fputs(job->has_json ? ",\n" : "{\"reports\": [\n", job->out);
+        job->has_json = true;
+        job->has_failed = leaks_show_json(job->out, profile) != 0 || job->has_failed;
     } else {
         leaks_show_folded(job->out, profile, job->form == FORM_FOLDED_BLOCKS);
     }
@@ -397,14 +399,8 @@ static void finish(struct job *job, const char *program, int status)
                     program);
         job->has_failed = true;
     }
-    if (job->form == FORM_JSON && open_output(job, job->first_process)) {
-        json_t *document = json_pack("{s:O}", "reports", job->reports);
-        if (document == NULL || json_dumpf(document, job->out, JSON_INDENT(2)) != 0)
-            job->has_failed = true;
-        else
-            fputc('\n', job->out);
-        json_decref(document);
-    }
+    if (job->form == FORM_JSON && open_output(job, job->out_process))
+        fputs(job->has_json ? "\n]}\n" : "{\"reports\": []}\n", job->out);
     for (size_t i = 0; i < job->suppressions.count && job->form == FORM_TEXT; i++) {
         const struct leaks_suppression *item = &job->suppressions.items[i];
         if (item->groups != 0 && job->out != NULL)
@@ -419,11 +415,9 @@ static int run(struct job *job, const char *program, const char *library, char *
     /* A file that cannot be written is told before the program runs. */
     if (job->output != NULL && strstr(job->output, "%p") == NULL && !open_output(job, 0))
         return SP_EXIT_BAD_INPUT;
-    job->reports = json_array();
     int result = leaks_run(program, arguments, library, job->options, take, job, &status);
     if (result == 0)
         finish(job, program, status);
-    json_decref(job->reports);
     if (!close_output(job) || result != 0 || job->has_failed)
         return SP_EXIT_BAD_INPUT;
     return job->wrong != 0 && job->error_status >= 0 ? job->error_status : end_as(status);
@@ -432,11 +426,9 @@ static int run(struct job *job, const char *program, const char *library, char *
 /* What the preloaded part has done where no tool runs the program: print its data file, which is then removed. */
 static int print_file(struct job *job, const char *path)
 {
-    job->reports = json_array();
     take(job, path, true);
     unlink(path);
     finish(job, path, 0);
-    json_decref(job->reports);
     return close_output(job) && !job->has_failed ? 0 : SP_EXIT_BAD_INPUT;
 }
 

@@ -87,13 +87,11 @@ static json_t *total_object(const struct leaks_total *total)
     return json_pack("{s:o, s:o}", "count", number(total->blocks), "bytes", number(total->bytes));
 }
 
-json_t *leaks_json(const struct leaks_profile *profile)
+/* What there is of a report but its leaks. */
+static json_t *report_object(const struct leaks_profile *profile)
 {
     const struct leaks_process *process = &profile->data->process;
-    json_t *groups = json_array(), *errors = json_array(), *totals = json_object();
-    for (size_t i = 0; i < profile->group_count; i++)
-        if (profile->groups[i].suppression == NULL)
-            json_array_append_new(groups, group_object(&profile->groups[i]));
+    json_t *errors = json_array(), *totals = json_object();
     for (size_t i = 0; i < profile->error_count; i++)
         if (profile->errors[i].suppression == NULL)
             json_array_append_new(errors, error_object(&profile->errors[i]));
@@ -102,14 +100,38 @@ json_t *leaks_json(const struct leaks_profile *profile)
     json_object_set_new(totals, "suppressed", total_object(&profile->suppressed));
     struct leaks_total inherited = {process->inherited_blocks, process->inherited_bytes};
     json_object_set_new(totals, "inherited", total_object(&inherited));
-    return json_pack("{s:o, s:i, s:i, s:s, s:f, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o}", "program",
+    return json_pack("{s:o, s:i, s:i, s:s, s:f, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o}", "program",
                      text(process->program), "process", process->process, "parent", process->parent, "reason",
                      leaks_reason_name(process->reason), "ms", (double)process->time / 1e6, "allocations",
                      number(process->serials), "scanned", (int)process->is_scanned, "held_blocks",
                      number(process->live_blocks), "held_bytes", number(process->live_bytes), "distinct_stacks",
                      number(process->traces), "not_recorded", number(process->lost), "threads_not_stopped",
                      number(process->unanswered), "totals", totals, "own_allocator", (int)process->is_bypassed,
-                     "errors", errors, "leaks", groups);
+                     "errors", errors);
+}
+
+static int dump(FILE *out, json_t *object, size_t flags)
+{
+    int result = object == NULL ? -1 : json_dumpf(object, out, flags);
+    json_decref(object);
+    return result;
+}
+
+int leaks_show_json(FILE *out, const struct leaks_profile *profile)
+{
+    bool is_first = true;
+    fputs("{\n", out);
+    int result = dump(out, report_object(profile), JSON_EMBED | JSON_INDENT(2));
+    fputs(",\n\"leaks\": [", out);
+    for (size_t i = 0; i < profile->group_count && result == 0; i++) {
+        if (profile->groups[i].suppression != NULL)
+            continue;
+        fputs(is_first ? "\n" : ",\n", out);
+        is_first = false;
+        result = dump(out, group_object(&profile->groups[i]), JSON_COMPACT);
+    }
+    fputs("]}", out);
+    return result;
 }
 
 /* A stack as text: what makes two of different runs the same. */

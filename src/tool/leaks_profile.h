@@ -89,9 +89,8 @@ void leaks_show_text(FILE *out, const struct leaks_profile *profile, bool is_col
 /* A stack a line, outermost function first, and its bytes (counts: its blocks), as flamegraph.pl takes it. */
 void leaks_show_folded(FILE *out, const struct leaks_profile *profile, bool counts);
 
-#include <jansson.h>
-/* One report as an object; NULL where memory is short. */
-json_t *leaks_json(const struct leaks_profile *profile);
+/* One report as an object, a leak at a time. Returns 0, or -1 where memory is short or it cannot be written. */
+int leaks_show_json(FILE *out, const struct leaks_profile *profile);
 /* Prints what is in one JSON report and not in the other. Returns the exit status. */
 int leaks_compare(FILE *out, const char *before, const char *after);
 

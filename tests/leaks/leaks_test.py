@@ -12,11 +12,13 @@ from harness import Failed, Tests, check, equal  # noqa: E402
 
 SOURCE = pathlib.Path(__file__).resolve().parent
 SPWALK = str(pathlib.Path(sys.argv[1]).resolve())
+ROOT = SOURCE.parent.parent
+LIBRARY = pathlib.Path(SPWALK).parent.parent / "leaks"
 FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="spwalk-leaks-test."))
 
 
 def build(name, source, *flags):
-    command = ["g++" if source.endswith(".cc") else "gcc", "-w", "-g", *flags, "-o", str(FOLDER / name), str(SOURCE / source)]
+    command = ["g++" if source.endswith(".cc") else "gcc", "-w", "-g", "-o", str(FOLDER / name), str(SOURCE / source), *flags]
     result = subprocess.run(command, capture_output=True, text=True)
     check(result.returncode == 0, result.stderr)
 
@@ -216,6 +218,66 @@ def folded():
     check(lines[0].endswith(";main;leak_malloc 60"), lines[0])
 
 
+def asks(case, expected, output="", reports=1):
+    found, printed = run("asks", case, status=0)
+    equal(printed, output, "output")
+    equal(len(found), reports, "reports")
+    equal([sorted(sum((report_sizes(leak) for leak in report["leaks"]), [])) for report in found], expected, "sizes")
+    return found
+
+
+def report_sizes(leak):
+    return [block["size"] for block in leak["blocks"]]
+
+
+def asks_hook():
+    result = subprocess.run([SPWALK, "leaks", "-o", "/dev/null", "--", str(FOLDER / "asks"), "hook"], capture_output=True, text=True)
+    equal(result.stdout, "hook 1 10 argument\n", "output")
+
+
+def linked():
+    """Without the tool around it, and without LD_PRELOAD: the program prints its report itself."""
+    output = FOLDER / "linked.json"
+    result = subprocess.run([str(FOLDER / "linked"), "count"], capture_output=True, text=True,
+                            env={"SPWALK_LEAKS": f"format=json:output={output}:dump=3"})
+    equal((result.returncode, result.stdout, result.stderr), (0, "2 30\n", ""), "run")
+    report = json.loads(output.read_text())["reports"][0]
+    equal(sum(leak["bytes"] for leak in report["leaks"]), 30, "bytes")
+    equal({len(block.get("content", "")) for leak in report["leaks"] for block in leak["blocks"][:1]}, {6}, "content")
+    text = subprocess.run([str(FOLDER / "linked"), "count"], capture_output=True, text=True, env={})
+    check("10 bytes in 1 block definitely lost" in text.stderr or "30 bytes in 2 blocks definitely lost" in text.stderr, text.stderr)
+
+
+def without():
+    """With NDEBUG the header asks for nothing, and links with nothing."""
+    result = subprocess.run([str(FOLDER / "without"), "now"], capture_output=True, text=True)
+    equal((result.returncode, result.stderr), (0, ""), "run")
+    needed = subprocess.run(["readelf", "-d", str(FOLDER / "without")], capture_output=True, text=True).stdout
+    check("spwalk" not in needed, needed)
+
+
+def compare():
+    paths = []
+    for i, case in enumerate(("simple", "each")):
+        run("blocks", case)
+        paths.append(FOLDER / f"compare{i}.json")
+        paths[i].write_text((FOLDER / "report.json").read_text())
+    same = subprocess.run([SPWALK, "leaks", "--compare", str(paths[0]), str(paths[0])], capture_output=True, text=True)
+    equal((same.returncode, same.stdout), (0, ""), "the same")
+    more = subprocess.run([SPWALK, "leaks", "--compare", str(paths[0]), str(paths[1])], capture_output=True, text=True)
+    equal(more.returncode, 1, "more")
+    check("-60 bytes in -5 blocks" in more.stdout and "+10 bytes in +1 blocks" in more.stdout, more.stdout)
+
+
+def many():
+    output = FOLDER / "many.folded"
+    result = subprocess.run([SPWALK, "leaks", "--format=folded", "-o", str(output), "--show=definite", "--dumps=0", "--",
+                             str(FOLDER / "many")], capture_output=True, text=True, timeout=800)
+    equal(result.returncode, 0, result.stderr)
+    counts = [int(line.rsplit(" ", 1)[1]) for line in output.read_text().splitlines() if "go_" in line]
+    equal((len(counts), set(counts)), (8 << 14, {24 * 8}), "stacks, and the bytes of each")
+
+
 def bad_usage():
     for arguments in (["--show=none", "true"], ["--frames=0", "true"], [], ["--suppressions=/no/such", "true"],
                       ["-o", "/no/such/folder/file", "true"], ["/no/such/program"]):
@@ -227,6 +289,11 @@ build("blocks", "blocks.c", "-O1", "-pthread")
 build("objects", "objects.cc", "-O1")
 build("libleaky1.so", "leaky.c", "-shared", "-fPIC", "-DFUNCTION=leak_first", "-DSIZE=601")
 build("libleaky2.so", "leaky.c", "-shared", "-fPIC", "-DFUNCTION=leak_second", "-DSIZE=602")
+library_flags = [f"-I{ROOT / 'include'}", f"-L{LIBRARY}", "-lspwalk-leaks", f"-Wl,-rpath,{LIBRARY}"]
+build("asks", "asks.c", "-O1", *library_flags)
+build("linked", "asks.c", "-O1", *library_flags)
+build("without", "asks.c", "-O1", "-DNDEBUG", f"-I{ROOT / 'include'}")
+build("many", "many.c", "-O1", "-pthread")
 tests = Tests()
 GLOBALS = {}
 try:
@@ -256,6 +323,16 @@ tests.run("exit status", error_status)
 tests.run("suppressions", suppression)
 tests.run("size floor, start disabled, frames, rings, no scan", choices)
 tests.run("folded stacks", folded)
+tests.run("enable, disable, restore", asks, "disable", [[1, 4, 16, 64]])
+tests.run("count", asks, "count", [[10, 20]], "2 30\n")
+tests.run("report now, mark all as reported", asks, "now", [[10], [20]], "", 2)
+tests.run("report by a signal", asks, "signal", [[10], [10, 20]], "", 2)
+tests.run("ignore", asks, "ignore", [[10]], "0 -1\n")
+tests.run("hook", asks_hook)
+tests.run("linked, without the tool", linked)
+tests.run("NDEBUG", without)
+tests.run("two reports compared", compare)
+tests.run("a million blocks at 131,072 stacks in eight threads", many)
 tests.run("bad usage", bad_usage)
 subprocess.run(["rm", "-rf", str(FOLDER)], check=False)
 tests.done()
