@@ -11,9 +11,9 @@ packages_for() {
     build) echo gcc g++ gcc-12 g++-12 gcc-12-plugin-dev libc6-dev meson ninja-build pkgconf libelf-dev libdw-dev liblzma-dev \
         libjansson-dev ;;
     tests) echo check elfutils mandoc libc6-dbg libunwind-dev gcc-11 g++-11 gcc-11-plugin-dev gfortran clang libclang-rt-dev lld llvm musl-tools binutils \
-        openssl dpkg-dev tcl git gdb ltrace sqlite3 curl ;;
+        openssl dpkg-dev tcl git gdb ltrace sqlite3 curl valgrind ;;
     examples) echo dpkg-dev tcl binutils ;;
-    benchmarks) echo ltrace libunwind-dev libabsl-dev valgrind dpkg-dev tcl binutils ;;
+    benchmarks) echo ltrace heaptrack libunwind-dev libabsl-dev valgrind dpkg-dev tcl binutils ;;
     ci) echo clang-format shellcheck libclang-rt-dev ;;
     *)
         echo "prepare.sh: unknown job '$1'; known are tests, examples, benchmarks, ci" >&2
