@@ -81,8 +81,26 @@ static bool holds(const struct sp_module *module, uintptr_t address)
     return address - module->lo < module->hi - module->lo;
 }
 
+/*
+ * The loader's list is in the order of loading, and it takes out only what dlopen added, at the end. So what precedes
+ * the loader itself was loaded at the program's start and stays, and that part of the list never changes. (What was
+ * loaded at the start and follows it is not found so.)
+ */
+static bool was_loaded_at_start(const struct sp_module *module)
+{
+    struct sp_module loader;
+    if (module->loader_entry == NULL || &__libc_stack_end == NULL ||
+        !sp_module_find((uintptr_t)&__libc_stack_end, &loader))
+        return false;
+    const struct link_map *entry = loader.loader_entry;
+    while (entry != NULL && entry != module->loader_entry)
+        entry = entry->l_prev;
+    return entry != NULL;
+}
+
 bool sp_module_is_permanent(const struct sp_module *module)
 {
     return holds(module, getauxval(AT_PHDR)) || holds(module, (uintptr_t)&__libc_stack_end) ||
-           holds(module, (uintptr_t)getauxval) || module->lo == getauxval(AT_SYSINFO_EHDR);
+           holds(module, (uintptr_t)getauxval) || module->lo == getauxval(AT_SYSINFO_EHDR) ||
+           was_loaded_at_start(module);
 }
