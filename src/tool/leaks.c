@@ -316,9 +316,12 @@ static bool open_output(struct job *job, int32_t process)
     return job->out != NULL;
 }
 
-static bool has_anything(const struct leaks_data *data)
+static bool has_anything(const struct leaks_data *data, uint32_t shown)
 {
-    return data->block_count > 0 || data->error_count > 0;
+    for (size_t i = 0; i < data->block_count; i++)
+        if (shown >> data->blocks[i].block.class & 1)
+            return true;
+    return data->error_count > 0;
 }
 
 static void show(struct job *job, const struct leaks_profile *profile)
@@ -358,11 +361,11 @@ static bool take(void *argument, const char *path, bool is_end)
     }
     if (job->first_process == 0)
         job->first_process = process->process;
+    uint32_t shown = process->is_scanned ? job->shown : 1u << LEAKS_UNKNOWN;
     bool is_first = job->reports_seen == 0 && (job->is_printing || process->parent == (int32_t)getpid());
-    if ((is_first && process->reason != LEAKS_REASON_EXEC) || has_anything(&data) ||
+    if ((is_first && process->reason != LEAKS_REASON_EXEC) || has_anything(&data, shown) ||
         process->reason == LEAKS_REASON_SIGNAL || process->reason == LEAKS_REASON_CALL) {
         struct leaks_profile profile;
-        uint32_t shown = process->is_scanned ? job->shown : 1u << LEAKS_UNKNOWN;
         job->reports_seen++;
         if (leaks_profile_make(&profile, &data, shown, &job->suppressions) == 0) {
             job->wrong += profile.wrong;
