@@ -3,6 +3,7 @@
 #include "oracle.h"
 
 #define PAGE 4096
+#define REWRITTEN 4 /* innermost return addresses that are looked at after each instruction */
 
 /* What the bytes of an instruction say, past its prefixes. */
 struct instruction {
@@ -181,6 +182,23 @@ static void follow_transit(struct step_thread *t, struct instruction in, uintptr
     }
 }
 
+/* The truth is what the stack holds: libgcc's _Unwind_RaiseException has its return address overwritten with the
+ * landing pad's before it returns there, two calls deep; a handler may send the interrupted code elsewhere. */
+static void read_again(struct step_strand *s)
+{
+    for (uint32_t i = s->n; i > 0 && i + REWRITTEN > s->n; i--) {
+        struct step_entry *e = &s->entries[i - 1];
+        if (e->kind == STEP_CALL) {
+            uintptr_t now = *(const uintptr_t *)e->at;
+            e->replaced = e->replaced || now != e->pc;
+            e->pc = now;
+        } else if (i < s->n) {
+            const ucontext_t *saved = (const ucontext_t *)(s->entries[i].at + 8);
+            e->pc = (uintptr_t)saved->uc_mcontext.gregs[REG_RIP];
+        }
+    }
+}
+
 enum step_followed step_follow(struct step_thread *t, uintptr_t pc, uintptr_t sp)
 {
     step_finish_sigreturn(t);
@@ -200,7 +218,7 @@ enum step_followed step_follow(struct step_thread *t, uintptr_t pc, uintptr_t sp
     struct instruction in = decode(code, size);
 
     bool switched = may_change_stack(t, in, sp) && change_stack(t, sp);
-    struct step_entry last = {0, 0, 0};
+    struct step_entry last = {0, 0, 0, false};
     uint32_t popped = step_strand_pop(t->strand, sp, &last);
 
     if (is_call(in) && sp == t->sp - 8) {
@@ -215,6 +233,7 @@ enum step_followed step_follow(struct step_thread *t, uintptr_t pc, uintptr_t sp
         t->lifted = popped == 1 && !switched && sp == last.at + 8;
         t->lifted_entry = last;
     }
+    read_again(t->strand);
     if (pc == step_landmarks.makecontext)
         t->at_makecontext = true;
 moved:

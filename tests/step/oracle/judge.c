@@ -54,6 +54,13 @@ static void copy_walk(struct step_walk *to, const struct step_walk *from)
     step_copy(to, from, offsetof(struct step_walk, frames) + from->n * sizeof from->frames[0]);
 }
 
+static bool started_right(const struct step_thread *t, const struct step_pending *p)
+{
+    int differs;
+    enum step_verdict v = step_truth_compare(t->strand, &p->start, &p->walk, step_area->options.depth, &differs);
+    return v == STEP_RIGHT || v == STEP_FULL;
+}
+
 void step_judge_transfer(struct step_thread *t, bool transferred, uintptr_t pc, uintptr_t sp)
 {
     for (; t->pending_n > 0; t->pending_first++, t->pending_n--) {
@@ -65,12 +72,17 @@ void step_judge_transfer(struct step_thread *t, bool transferred, uintptr_t pc, 
         int differs;
         enum step_verdict v = step_truth_compare(t->strand, &start, &p->walk, step_area->options.depth, &differs);
         if (p->transit) {
+            /* swapcontext to a context that never ran: SP is on its stack, which holds only makecontext's own entry. */
+            if (v == STEP_WRONG && t->strand->open && t->strand->n == 0 && started_right(t, p))
+                v = STEP_TARGET;
             p->verdict = (uint8_t)v;
             p->differs = differs;
             p->start = start;
             p->truth_n = step_truth_frames(t->strand, &start, p->truth, STEP_SHOWN);
         } else if (v == STEP_RIGHT || v == STEP_FULL) {
             p->verdict = STEP_TARGET;
+        } else if (v == STEP_MARKED) {
+            p->verdict = STEP_MARKED;
         }
         step_record(t, p);
     }

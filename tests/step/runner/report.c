@@ -103,7 +103,7 @@ static void print_head(FILE *out, const struct step_area *area, const struct ste
 static void print_finding(FILE *out, const struct step_area *area, const struct step_finding *f)
 {
     print_head(out, area, f);
-    if (f->verdict == STEP_MARKED || f->verdict == STEP_TARGET)
+    if (f->verdict == STEP_TARGET || (f->verdict == STEP_MARKED && f->transit))
         return;
     fprintf(out, "    code:");
     for (int i = 0; i < f->code_size; i++)
