@@ -349,7 +349,13 @@ static bool take(void *argument, const char *path, bool is_end)
 {
     struct job *job = argument;
     struct leaks_data data;
-    if (leaks_data_read(path, &data) != 0) {
+    int result = leaks_data_read(path, &data);
+    /* While the program runs it may withdraw the report of an exec that failed. */
+    if (result == LEAKS_DATA_GONE && !is_end)
+        return false;
+    if (result == LEAKS_DATA_GONE)
+        sp_complain("%s: cannot be read: there is no such file", path);
+    if (result != 0) {
         job->has_failed = true;
         return true;
     }

@@ -15,7 +15,10 @@ static char *read_whole(const char *path, size_t *size)
     FILE *file = fopen(path, "rbe");
     char *bytes = NULL;
     long length;
-    if (file != NULL && fseek(file, 0, SEEK_END) == 0 && (length = ftell(file)) >= 0 && fseek(file, 0, SEEK_SET) == 0) {
+    if (file == NULL)
+        return NULL;
+    errno = 0; /* what follows may fail without setting it */
+    if (fseek(file, 0, SEEK_END) == 0 && (length = ftell(file)) >= 0 && fseek(file, 0, SEEK_SET) == 0) {
         bytes = malloc((size_t)length + 1);
         *size = (size_t)length;
         if (bytes != NULL && fread(bytes, 1, *size, file) != *size) {
@@ -23,8 +26,9 @@ static char *read_whole(const char *path, size_t *size)
             bytes = NULL;
         }
     }
-    if (file != NULL)
-        fclose(file);
+    int error = errno;
+    fclose(file);
+    errno = error;
     return bytes;
 }
 
@@ -144,6 +148,8 @@ int leaks_data_read(const char *path, struct leaks_data *data)
     size_t size = 0;
     memset(data, 0, sizeof *data);
     data->bytes = read_whole(path, &size);
+    if (data->bytes == NULL && errno == ENOENT)
+        return LEAKS_DATA_GONE;
     if (data->bytes == NULL) {
         sp_complain("%s: cannot be read: %s", path, strerror(errno));
         return -1;

@@ -32,7 +32,10 @@ struct leaks_data {
     size_t module_count, stack_count, block_count, error_count;
 };
 
-/* Reads a file. Returns 0, or -1 with a line on stderr. */
+/* What is said of a file that is not there: nothing, since a report may be withdrawn before it is read. */
+enum { LEAKS_DATA_GONE = 1 };
+
+/* Reads a file. Returns 0, or -1 with a line on stderr, or LEAKS_DATA_GONE. */
 int leaks_data_read(const char *path, struct leaks_data *data);
 void leaks_data_free(struct leaks_data *data);
 
