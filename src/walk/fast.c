@@ -126,18 +126,15 @@ static enum sp_end end_of(enum sp_step_result result)
  */
 enum { FIRST_STRIDE = 8 };
 
-static INLINE bool look(struct sp_recording *recording, struct sp_cursor *cursor, struct sp_kept_frame **guess,
-                        uintptr_t *look_at, unsigned *stride, uintptr_t pc, uintptr_t sp, bool interrupted)
+static INLINE bool look(struct sp_recording *recording, struct sp_kept_frame **guess, uintptr_t *look_at,
+                        unsigned *stride, uintptr_t pc, uintptr_t sp, bool interrupted)
 {
     struct sp_kept_frame *g = *guess;
     while (g->sp < sp)
         g++;
     if (g->sp == sp && g->pc == pc && (sp_how_flags(g->how) & SP_KEPT_INTERRUPTED) == interrupted) {
-        if (recording->is_old_checked || sp_recording_check_old(recording, cursor)) {
-            *guess = g;
-            return true;
-        }
-        g = recording->guess;
+        *guess = g;
+        return true;
     }
     *guess = g;
     const struct sp_kept_frame *end = recording->old_row->frames + recording->old_row->end;
@@ -155,13 +152,16 @@ static INLINE int32_t rbp_from(sp_rule rule, uintptr_t rbp_at, uintptr_t sp)
 {
     intptr_t from = (intptr_t)(rbp_at - sp);
     bool is_near = rbp_at != 0 && from == (int32_t)from;
-    return sp_rule_kind(rule) == SP_KIND_RBP && sp_rule_offset(rule) == 16 && is_near ? (int32_t)from : 0;
+    return sp_rule_kind(rule) == SP_KIND_RBP && sp_rule_offset(rule) == 16 && !(rule & SP_RULE_VOLATILE) && is_near
+               ? (int32_t)from
+               : 0;
 }
 
 /* Where the pc of a frame at caller_sp was read, if the rule that led there depends on pc and SP alone. */
 static INLINE const uint64_t *slot_by(sp_rule rule, uintptr_t caller_sp)
 {
-    return sp_rule_kind(rule) == SP_KIND_SP ? (const uint64_t *)(caller_sp - 8) : &sp_no_slot;
+    return sp_rule_kind(rule) == SP_KIND_SP && !(rule & SP_RULE_VOLATILE) ? (const uint64_t *)(caller_sp - 8)
+                                                                          : &sp_no_slot;
 }
 
 struct run {
@@ -251,9 +251,6 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
     cursor.stack_changes = 0;
     cursor.coverage = sp_modules_program_coverage();
     cursor.checked_lo = cursor.checked_hi = 0;
-    cursor.module_count = 0;
-    cursor.modules = recording != NULL ? recording->modules : NULL;
-    const uint32_t generation = __atomic_load_n(&sp_modules_generation, __ATOMIC_ACQUIRE);
 
     /* The frame that the walk has come to, where its rbp is saved, where its pc was read. */
     uintptr_t pc = start->pc, sp = start->sp, rbp_at = 0, left_sp = 0;
@@ -269,7 +266,7 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
 
     for (;;) {
         if (recording != NULL) {
-            if (sp >= look_at && look(recording, &cursor, &guess, &look_at, &stride, pc, sp, interrupted)) {
+            if (sp >= look_at && look(recording, &guess, &look_at, &stride, pc, sp, interrupted)) {
                 /* From memory. */
                 struct sp_kept_frame *from = guess;
                 if (recording->reused != NULL && from != kept + 1)
@@ -404,8 +401,8 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
             frames[n - 1].size = result == SP_STEP_CALLER ? size_between(sp, cursor.sp) : 0;
         }
         if (recording != NULL) {
-            unsigned flags =
-                (interrupted ? SP_KEPT_INTERRUPTED : 0) | (result == SP_STEP_OUTERMOST ? SP_KEPT_OUTERMOST : 0);
+            unsigned flags = (interrupted ? SP_KEPT_INTERRUPTED : 0) |
+                             (result == SP_STEP_OUTERMOST && !(rule & SP_RULE_VOLATILE) ? SP_KEPT_OUTERMOST : 0);
             kept->how = sp_how(cursor.rule, sp_rule_slot(rule), flags, rbp_from(rule, rbp_at, sp));
             slot = slot_by(rule, cursor.sp);
             if (cursor.stack_changes != stack_changes) {
@@ -466,7 +463,7 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
         if (n < 0)
             sp_recording_drop(recording);
         else if (!sp_recording_end_unchanged(recording))
-            sp_recording_end(recording, &cursor, generation);
+            sp_recording_end(recording);
     }
     return n;
 }

@@ -24,9 +24,7 @@ struct sp_recording {
     struct sp_kept_frame *guess;  /* the old frame that the walk comes to next, if to any */
     struct sp_kept_frame *reused; /* the old frame where the walk came onto the old row; NULL: it is not on it */
     struct sp_kept_frame *last;   /* where the walk is, or ended: the frame's record */
-    bool is_old_checked;          /* the modules of the old row have been looked at */
     struct sp_kept_frame spare;   /* written where the new row is full */
-    uintptr_t modules[SP_KEPT_MODULES];
 };
 
 /* A word that equals no return address: no call returns to 1. */
@@ -44,12 +42,7 @@ static inline void sp_recording_begin(struct sp_recording *recording, uintptr_t 
     recording->limit = recording->at + SP_KEPT_FRAMES;
     recording->guess = recording->old_row->frames + recording->old_row->first;
     recording->reused = NULL;
-    recording->is_old_checked = recording->old_row->module_count == 0;
 }
-
-/* Whether the old row may be believed where its slots agree. Where not, it is emptied, and recording->guess is its end.
- */
-bool sp_recording_check_old(struct sp_recording *recording, struct sp_cursor *cursor);
 
 /* The walk has left the old row after `left`: the frames it was on there become new ones. */
 void sp_recording_leave_old(struct sp_recording *recording, const struct sp_kept_frame *left);
@@ -57,8 +50,8 @@ void sp_recording_leave_old(struct sp_recording *recording, const struct sp_kept
 /* The walk went to another stack: only that one is kept. */
 void sp_recording_restart(struct sp_recording *recording);
 
-/* Makes what was recorded the thread's last walk. generation: sp_modules_generation at the walk's start. */
-void sp_recording_end(struct sp_recording *recording, const struct sp_cursor *cursor, uint32_t generation);
+/* Makes what was recorded the thread's last walk. */
+void sp_recording_end(struct sp_recording *recording);
 
 /* The same where the walk was on the old row from its first frame to its last: nothing is new. */
 static inline bool sp_recording_end_unchanged(struct sp_recording *recording)

@@ -4,7 +4,6 @@
 #include "code/code.h"
 
 #include "walk/load.h"
-#include "walk/thread.h"
 #include "word/word.h"
 
 #include <elf.h>
@@ -125,7 +124,8 @@ static sp_rule rule_of_row(const struct sp_cfi_row *row, const struct sp_module 
     return complex;
 }
 
-bool sp_step_check_module(struct sp_cursor *cursor, uintptr_t address)
+/* Makes sure that the volatile module that a frame's code is in is what it was. */
+static bool check_module(struct sp_cursor *cursor, uintptr_t address)
 {
     if (address >= cursor->checked_lo && address < cursor->checked_hi)
         return true;
@@ -136,19 +136,6 @@ bool sp_step_check_module(struct sp_cursor *cursor, uintptr_t address)
     cursor->checked_lo = known.module.lo;
     cursor->checked_hi = known.module.hi;
     return true;
-}
-
-static void note_volatile_module(struct sp_cursor *cursor, uintptr_t lo)
-{
-    if (cursor->modules == NULL || cursor->module_count < 0)
-        return;
-    for (int i = 0; i < cursor->module_count; i++)
-        if (cursor->modules[i] == lo)
-            return;
-    if (cursor->module_count == SP_KEPT_MODULES)
-        cursor->module_count = -1;
-    else
-        cursor->modules[cursor->module_count++] = lo;
 }
 
 /* A covered function's rule, from its word. 0 where [sp] is no word, or CFI contradicts it: then the word was damaged.
@@ -213,9 +200,8 @@ static sp_rule find_rule(struct sp_cursor *cursor)
     if (known.is_volatile) {
         cursor->checked_lo = known.module.lo;
         cursor->checked_hi = known.module.hi;
-        note_volatile_module(cursor, known.module.lo);
     }
-    if (known.coverage.span != 0)
+    if (known.coverage.span != 0 && !known.is_volatile)
         cursor->coverage = known.coverage;
 
     uintptr_t lo, hi;
@@ -370,13 +356,10 @@ enum sp_step_result sp_step(struct sp_cursor *cursor)
 
     int saved_errno = errno;
     sp_rule rule = sp_rules_get(lookup);
-    if ((rule & SP_RULE_VOLATILE && !sp_step_check_module(cursor, lookup)) ||
-        (rule & SP_RULE_BY_WORD && cursor->interrupted))
+    if ((rule & SP_RULE_VOLATILE && !check_module(cursor, lookup)) || (rule & SP_RULE_BY_WORD && cursor->interrupted))
         rule = 0;
     if (rule == 0)
         rule = find_rule(cursor);
-    else if (rule & SP_RULE_VOLATILE)
-        note_volatile_module(cursor, cursor->checked_lo);
     errno = saved_errno;
 
     uintptr_t cfa;
@@ -403,6 +386,7 @@ enum sp_step_result sp_step(struct sp_cursor *cursor)
         break;
     case SP_KIND_OUTERMOST:
         cursor->rule = SP_RULE_CFI;
+        cursor->followed = rule;
         return SP_STEP_OUTERMOST;
     default:
         return SP_STEP_NO_RULE;

@@ -40,13 +40,10 @@ struct sp_cursor {
 
     /* A volatile module that has been found unchanged in this walk. */
     uintptr_t checked_lo, checked_hi;
-    /* All volatile modules of this walk; -1: more than there is room for. */
-    int module_count;
-    uintptr_t *modules; /* SP_KEPT_MODULES, or NULL where nobody asks */
 
     /* Of the last step: */
     uint8_t rule;     /* an enum sp_rule */
-    sp_rule followed; /* the rule itself, where one was followed to the caller */
+    sp_rule followed; /* the rule itself, where one was followed, to the caller or to there being none */
 };
 
 /* The step from the cursor's frame to its caller's. */
@@ -57,9 +54,6 @@ enum sp_step_result sp_step(struct sp_cursor *cursor);
  * coroutine's stack only where nothing shows that a damaged word led to it.
  */
 bool sp_step_confirm_word(uintptr_t pc, uintptr_t sp);
-
-/* Makes sure that a volatile module that holds an address is what it was. Returns false where it is not. */
-bool sp_step_check_module(struct sp_cursor *cursor, uintptr_t address);
 
 /* What a row that was read from the code itself holds on; nothing for one of CFI. */
 struct sp_row_conditions {

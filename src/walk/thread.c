@@ -66,7 +66,6 @@ static void forget_frames(struct sp_memory *memory)
         struct sp_kept_row *row = &memory->rows[i];
         row->first = row->end = SP_KEPT_ROOM;
         row->frames[SP_KEPT_ROOM].sp = UINTPTR_MAX;
-        row->module_count = 0;
     }
 }
 

@@ -69,15 +69,11 @@ static inline int32_t sp_how_rbp_from(uint64_t how)
 
 enum {
     SP_KEPT_FRAMES = 1024,
-    SP_KEPT_ROOM = 256,  /* left in front of a new row of frames, for the next ones that are put before them */
-    SP_KEPT_MODULES = 6, /* volatile modules that a row of frames may go through */
+    SP_KEPT_ROOM = 256, /* left in front of a new row of frames, for the next ones that are put before them */
 };
 
 struct sp_kept_row {
-    uint32_t first, end;   /* the frames are frames[first .. end - 1] */
-    uint32_t generation;   /* sp_modules_generation when they were walked */
-    uint32_t module_count; /* volatile modules they go through */
-    uintptr_t modules[SP_KEPT_MODULES];
+    uint32_t first, end;                                            /* the frames are frames[first .. end - 1] */
     struct sp_kept_frame frames[SP_KEPT_ROOM + SP_KEPT_FRAMES + 1]; /* one past the last: sp == UINTPTR_MAX */
 };
 
