@@ -39,7 +39,6 @@ enum leaks_reason {
     LEAKS_REASON_EXEC,     /* another program takes its place */
     LEAKS_REASON_SIGNAL,   /* it was asked by the signal */
     LEAKS_REASON_CALL,     /* it asked itself, by sp_leaks_report */
-    LEAKS_REASON_SELF_TEST,
 };
 
 struct leaks_process {

@@ -34,7 +34,6 @@ static const struct {
     SMALL(signal, 64),
     SMALL(follow, 1),
     SMALL(release, 1),
-    SMALL(self_test, 1),
     LARGE(floor),
     LARGE(sample),
 };

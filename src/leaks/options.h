@@ -16,9 +16,8 @@ struct leaks_options {
     uint32_t signal;      /* that makes the program report; 0: none */
     uint32_t follow;      /* the programs that it executes too */
     uint32_t release;     /* let the C library free its own caches at the end */
-    uint32_t self_test;
-    uint64_t floor;  /* smaller blocks are not recorded */
-    uint64_t sample; /* one block in so many is recorded */
+    uint64_t floor;       /* smaller blocks are not recorded */
+    uint64_t sample;      /* one block in so many is recorded */
 };
 
 extern struct leaks_options leaks_options;

@@ -32,7 +32,7 @@ const char *leaks_error_name(uint32_t type)
 
 const char *leaks_reason_name(uint32_t reason)
 {
-    static const char *const names[] = {"", "exit", "exec", "signal", "call", "self test"};
+    static const char *const names[] = {"", "exit", "exec", "signal", "call"};
     return reason < sizeof names / sizeof *names ? names[reason] : "";
 }
 
