@@ -2,6 +2,7 @@
 #include "walk/bounds.h"
 
 #include "module/kernel.h"
+#include "walk/load.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -131,5 +132,20 @@ bool sp_bounds_extend(struct sp_bounds *bounds, uintptr_t address)
             return false;
         bounds->last = page + PAGE - 8;
     }
+    return true;
+}
+
+bool sp_bounds_read(struct sp_bounds *bounds, uintptr_t address, uint64_t *word, unsigned size)
+{
+    /* Eight bytes are loaded: at the stack's end, those that end with the ones asked for. */
+    uintptr_t at = address;
+    if (!sp_bounds_hold(bounds, at)) {
+        at = address + size - 8;
+        if (at > address || !sp_bounds_hold(bounds, at))
+            return false;
+    }
+    *word = sp_load(at) >> (address - at) * 8;
+    if (size < 8)
+        *word &= (UINT64_C(1) << size * 8) - 1;
     return true;
 }

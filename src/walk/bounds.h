@@ -47,6 +47,9 @@ static inline bool sp_bounds_hold(struct sp_bounds *bounds, uintptr_t address)
     return bounds->can_extend && sp_bounds_extend(bounds, address);
 }
 
+/* Reads size bytes (1, 2, 4 or 8) of the stack, zero-extended. Returns false where they are not all in its bounds. */
+bool sp_bounds_read(struct sp_bounds *bounds, uintptr_t address, uint64_t *word, unsigned size);
+
 /* Whether the 8 bytes at address can be read, asked of the kernel; nothing is left behind. */
 bool sp_is_readable(uintptr_t address);
 

@@ -23,17 +23,7 @@ struct full_walk {
 static bool read_memory(void *context, uintptr_t address, uint64_t *word, unsigned size)
 {
     struct full_walk *walk = context;
-    uintptr_t at = address;
-    /* Up to the stack's last byte, though 8 are loaded. */
-    if (!sp_bounds_hold(&walk->bounds, at)) {
-        at = address + size - 8;
-        if (!sp_bounds_hold(&walk->bounds, at))
-            return false;
-    }
-    *word = sp_load(at) >> (address - at) * 8;
-    if (size < 8)
-        *word &= (UINT64_C(1) << size * 8) - 1;
-    return true;
+    return sp_bounds_read(&walk->bounds, address, word, size);
 }
 
 static enum sp_step_result of_evaluation(enum sp_cfi_result result)

@@ -232,17 +232,7 @@ static sp_rule find_rule(struct sp_cursor *cursor)
 static bool read_for_expression(void *context, uintptr_t address, uint64_t *word, unsigned size)
 {
     struct sp_cursor *cursor = context;
-    /* A word that holds all of it, and nothing beyond the stack's last word. */
-    uintptr_t at = address + size < 8 ? 0 : address + size - 8;
-    if (!sp_bounds_hold(&cursor->bounds, at)) {
-        at = address;
-        if (!sp_bounds_hold(&cursor->bounds, at))
-            return false;
-    }
-    *word = sp_load(at) >> (address - at) * 8;
-    if (size < 8)
-        *word &= (UINT64_C(1) << size * 8) - 1;
-    return true;
+    return sp_bounds_read(&cursor->bounds, address, word, size);
 }
 
 static enum sp_step_result of_evaluation(enum sp_cfi_result result)
