@@ -61,7 +61,7 @@ class range_cutter
     {
         function_ranges.safe_push({start, label, second_part, plan.word, nullptr, nullptr});
     }
-    rtx_insn *leave_out(rtx_insn *call);
+    rtx_insn *last_left_out(rtx_insn *call);
 
     function_plan &plan;
     int start = 0;
@@ -69,13 +69,11 @@ class range_cutter
 };
 
 /*
- * Ends the range before a call without a word and opens the next one behind it; returns the last insn left out. That is
- * the insn after the call: a look-up by the return address itself, rather than by an address within the call, then
- * finds the same.
+ * The last insn to be left out after a call without a word: the instruction that follows, so that a look-up by the
+ * return address itself, rather than by an address within the call, finds the same; and through further such calls.
  */
-rtx_insn *range_cutter::leave_out(rtx_insn *call)
+rtx_insn *range_cutter::last_left_out(rtx_insn *call)
 {
-    close(emit_label_note(call, true));
     rtx_insn *last = call;
     do {
         rtx_insn *next = next_instruction(last);
@@ -84,25 +82,29 @@ rtx_insn *range_cutter::leave_out(rtx_insn *call)
         plan.calls += is_returning_call(next);
         last = next;
     } while (is_returning_call(last) || get_attr_length(last) == 0);
-    open(emit_label_note(last, false));
     return last;
 }
 
 void range_cutter::cut()
 {
     rtx_insn *insn = get_insns();
-    open(emit_label_note(insn, true));
+    /* With -mfentry the profiler's call is text that GCC writes before the first insn. */
+    if (crtl->profile && targetm.profile_before_prologue())
+        insn = last_left_out(insn);
+    open(emit_label_note(insn, insn == get_insns()));
     for (; insn != nullptr; insn = NEXT_INSN(insn)) {
         if (NOTE_P(insn) && NOTE_KIND(insn) == NOTE_INSN_SWITCH_TEXT_SECTIONS) {
             close(emit_label_note(insn, true));
             second_part = true;
             open(emit_label_note(insn, false));
+        } else if ((is_returning_call(insn) || is_profiler_call(insn)) && is_call_without_word(insn)) {
+            plan.calls += is_returning_call(insn);
+            close(emit_label_note(insn, true));
+            insn = last_left_out(insn);
+            open(emit_label_note(insn, false));
         } else if (is_returning_call(insn)) {
             plan.calls++;
-            if (is_call_without_word(insn))
-                insn = leave_out(insn);
-            else
-                plan.word_calls++;
+            plan.word_calls++;
         }
     }
     close(emit_label_note(get_last_insn(), false));

@@ -6,8 +6,9 @@
  * flow graph. An edge to an exception handler or a non-local label brings no arguments: the unwinder, or the label's
  * own code, takes SP back to the frame's lowest address.
  *
- * The calls that do not find it are rare: arguments on the stack; __morestack, which runs before the prologue; and any
- * call that a pass might move above the store, which none is known to do.
+ * The calls that do not find it are rare: arguments on the stack; __morestack, which runs before the prologue; the
+ * profiler's call, where the prologue has also made room for arguments; and any call that a pass might move above the
+ * store, which none is known to do.
  */
 #include "coverage.h"
 #include "prologue.h"
@@ -49,6 +50,12 @@ bool is_returning_call(const rtx_insn *insn)
     return CALL_P(insn) && !SIBLING_CALL_P(insn);
 }
 
+bool is_profiler_call(const rtx_insn *insn)
+{
+    return NOTE_P(insn) && NOTE_KIND(insn) == NOTE_INSN_PROLOGUE_END && crtl->profile &&
+           !targetm.profile_before_prologue();
+}
+
 bool is_call_without_word(const rtx_insn *call)
 {
     return without_word != nullptr && without_word->contains(INSN_UID(call));
@@ -79,11 +86,10 @@ static void find_calls_without_word(uint32_t word)
         stack_state state = at_start[bb->index];
         rtx_insn *insn;
         if (bb != entry)
-            FOR_BB_INSNS(bb, insn)
-        if (NONDEBUG_INSN_P(insn))
-            advance(state, insn, word);
-        FOR_EACH_EDGE(e, ei, bb->succs)
-        {
+            FOR_BB_INSNS (bb, insn)
+                if (NONDEBUG_INSN_P(insn))
+                    advance(state, insn, word);
+        FOR_EACH_EDGE (e, ei, bb->succs) {
             stack_state path = state;
             if (e->flags & (EDGE_EH | EDGE_ABNORMAL))
                 path.args = 0;
@@ -93,17 +99,17 @@ static void find_calls_without_word(uint32_t word)
     }
 
     basic_block bb;
-    FOR_EACH_BB_FN(bb, cfun)
-    {
+    FOR_EACH_BB_FN (bb, cfun) {
         stack_state state = at_start[bb->index];
         rtx_insn *insn;
-        FOR_BB_INSNS(bb, insn)
-        {
-            if (!NONDEBUG_INSN_P(insn))
-                continue;
-            if (is_returning_call(insn) && !(state.reached && state.stored && state.args == 0))
+        FOR_BB_INSNS (bb, insn) {
+            bool word_at_sp = state.reached && state.stored && state.args == 0;
+            /* GCC pushes the static chain round the profiler's call. */
+            if ((is_returning_call(insn) && !word_at_sp) ||
+                (is_profiler_call(insn) && (!word_at_sp || cfun->static_chain_decl)))
                 without_word->add(INSN_UID(insn));
-            advance(state, insn, word);
+            if (NONDEBUG_INSN_P(insn))
+                advance(state, insn, word);
         }
     }
 }

@@ -13,10 +13,14 @@ namespace spwalk
 /* Whether an insn is a call from which control comes back to this frame (no tail call). */
 bool is_returning_call(const rtx_insn *insn);
 
+/* Whether an insn is where GCC will write the call of the profiler as text (-pg without -mfentry). */
+bool is_profiler_call(const rtx_insn *insn);
+
 /* Adds the pass that finds out, while there is still a control flow graph. */
 void install_word_calls(const char *plugin_name);
 
-/* Of the current function: whether [SP] is not, or may not be, the word at this call. Valid until its final pass. */
+/* Of the current function: whether [SP] is not, or may not be, the word at this call, which may be the profiler's.
+   Valid until the function's final pass. */
 bool is_call_without_word(const rtx_insn *call);
 
 } // namespace spwalk

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * check-words FILE...: holds the frame records of linked ELF files against their machine code.
+ * check-words --records FILE: prints the records.
  *
  * Follows the stack pointer through the disassembly, from each function's entry along its jumps, and asks of every
  * call:
@@ -177,15 +178,27 @@ static void check_covered_call(struct check *check, const struct instruction *ca
         complain(check, call, "SP is not at the word");
     else if (stack->depth - 8 != sp_word_length(word))
         complain(check, call, "the word's length is not the frame's");
-    else if (stack->rbp_slot == UNKNOWN || (uint32_t)stack->rbp_slot != sp_word_rbp_slot(word))
-        complain(check, call, "the word's slot is not where rbp was saved");
-    else if (stack->rbp_lost)
+    else if (sp_word_rbp_slot(word) == 0 && stack->rbp_changed)
         complain(check, call, "the word says that rbp is unchanged, yet it was changed");
+    else if (sp_word_rbp_slot(word) != 0 && (int)sp_word_rbp_slot(word) != stack->rbp_slot)
+        complain(check, call, "the word's slot is not where rbp was saved");
+}
+
+/* A call into the function's own middle is no call: it is how a retpoline pushes the address it jumps to. */
+static bool is_push(const struct check *check, size_t index)
+{
+    const struct instruction *call = &check->code.instructions[index];
+    size_t target = find_instruction(&check->code, strtoull(call->operands, NULL, 16));
+    return call->operands[0] != '*' && target != SIZE_MAX &&
+           check->code.instructions[target].function == call->function &&
+           target != check->code.functions[call->function].first;
 }
 
 static void check_call(struct check *check, size_t index)
 {
     const struct instruction *call = &check->code.instructions[index];
+    if (is_push(check, index))
+        return;
     const struct reached *reached = &check->reached[index];
     const struct covered_range *range = find_range(&check->records, call->address);
 
@@ -241,12 +254,26 @@ static int check_file(const char *path)
     return status;
 }
 
+static int print_records(const char *path)
+{
+    struct covered_ranges records;
+    int status = read_records(path, &records) == 0 ? 0 : 1;
+
+    for (size_t i = 0; i < records.count; i++)
+        printf("0x%" PRIx64 "..0x%" PRIx64 " 0x%x\n", records.ranges[i].start, records.ranges[i].end,
+               records.ranges[i].word);
+    free(records.ranges);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     int worst = 0;
 
-    if (argc < 2) {
-        fprintf(stderr, "usage: check-words FILE...\n");
+    if (argc == 3 && strcmp(argv[1], "--records") == 0)
+        return print_records(argv[2]);
+    if (argc < 2 || argv[1][0] == '-') {
+        fprintf(stderr, "usage: check-words FILE...  |  check-words --records FILE\n");
         return 2;
     }
     for (int i = 1; i < argc; i++) {

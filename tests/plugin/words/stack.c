@@ -61,21 +61,21 @@ static void store(struct stack *stack, const char *value, int64_t depth)
         stack->word = (uint32_t)immediate;
         stack->word_depth = depth;
     }
-    if (strncmp(value, "%rbp", 4) == 0 && stack->rbp_slot == 0 && !stack->rbp_lost && depth != UNKNOWN)
+    if (strncmp(value, "%rbp", 4) == 0 && stack->rbp_slot == 0 && !stack->rbp_changed && depth != UNKNOWN)
         stack->rbp_slot = (int)(depth - 8) / 8;
 }
 
 static void lose_rbp(struct stack *stack)
 {
     stack->rbp_depth = UNKNOWN;
-    if (stack->rbp_slot == 0)
-        stack->rbp_lost = true;
+    stack->rbp_changed = true;
 }
 
 static void restore_rbp(struct stack *stack)
 {
     stack->rbp_depth = UNKNOWN;
     stack->rbp_slot = 0;
+    stack->rbp_changed = false;
 }
 
 static void apply_to_rsp(struct stack *stack, const struct instruction *instruction)
@@ -159,8 +159,8 @@ bool merge(struct stack *stack, const struct stack *path)
     changed |= merge_depth(&stack->rbp_depth, path->rbp_depth);
     changed |= merge_depth(&stack->mark, path->mark);
     changed |= merge_depth(&stack->word_depth, path->word_depth);
-    if (path->rbp_lost && !stack->rbp_lost)
-        changed = stack->rbp_lost = true;
+    if (path->rbp_changed && !stack->rbp_changed)
+        changed = stack->rbp_changed = true;
     if (stack->rbp_slot != path->rbp_slot && stack->rbp_slot != UNKNOWN) {
         stack->rbp_slot = UNKNOWN;
         changed = true;

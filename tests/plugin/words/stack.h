@@ -20,9 +20,9 @@ struct stack {
     int64_t mark;       /* of the address that lea last put in a scratch register (a stack probe's end), or UNKNOWN */
     int64_t word_depth; /* of the frame word, or UNKNOWN where none has been stored */
     uint32_t word;
-    int rbp_slot;   /* as in the word: 0 where rbp has not been saved */
-    bool rbp_lost;  /* rbp was changed without having been saved */
-    bool mark_seen; /* rsp was just compared with the mark */
+    int rbp_slot;     /* as in the word: 0 where rbp has not been saved */
+    bool rbp_changed; /* rbp is not what it was at the function's entry */
+    bool mark_seen;   /* rsp was just compared with the mark */
 };
 
 /* The stack at a function's first instruction. */
