@@ -5,8 +5,8 @@
 # their words are not asked for while they run.
 . "$(dirname "$0")/tap.sh"
 
-$gcc -O2 -w "$programs/calls.c" "$programs/probe.S" -o plain && ./plain >c.out || exit 2
-$gxx -O2 -w "$programs/exceptions.cc" "$programs/probe.S" -o plain -pthread && ./plain >cc.out || exit 2
+$gcc -O2 -w "$programs/calls.c" "$programs/probe.S" -o plain 2>log && ./plain >c.out || exit 2
+$gxx -O2 -w "$programs/exceptions.cc" "$programs/probe.S" -o plain -pthread 2>log && ./plain >cc.out || exit 2
 
 # runs OUTPUT COMPILER OPTIONS SOURCE
 runs() {
