@@ -68,10 +68,10 @@ int main(void)
     EXPECT(target_variable + target_thread_variable == 15);
     EXPECT(target_wrong() == 0);
 
-    static const char *const names[] = {
-        "target_plain",   "target_six",   "target_twelve", "target_doubles",  "target_long_double", "target_variadic",
-        "target_complex", "target_vector", "target_pair",  "target_large",    "target_tail",        "target_ifunc",
-        "target_callback", "target_jump",  "target_weak"};
+    static const char *const names[] = {"target_plain",       "target_six",      "target_twelve",  "target_doubles",
+                                        "target_long_double", "target_variadic", "target_complex", "target_vector",
+                                        "target_pair",        "target_large",    "target_tail",    "target_ifunc",
+                                        "target_callback",    "target_jump",     "target_weak"};
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
         printf("%s %ld\n", names[i], target_entered(names[i]));
     printf("target_versioned %ld\n", target_entered("target_versioned_new"));
