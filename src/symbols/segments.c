@@ -47,8 +47,8 @@ const void *sp_note_find(const uint8_t *notes, uint64_t size, uint64_t align, co
         Elf64_Nhdr header;
         memcpy(&header, notes + at, sizeof header);
         uint64_t name = at + sizeof header;
-        uint64_t descriptor = name + (((uint64_t)header.n_namesz + mask) & ~mask);
-        uint64_t next = descriptor + (((uint64_t)header.n_descsz + mask) & ~mask);
+        uint64_t descriptor = (name + header.n_namesz + mask) & ~mask;
+        uint64_t next = (descriptor + header.n_descsz + mask) & ~mask;
         if (descriptor > size || header.n_descsz > size - descriptor)
             return NULL;
         if (header.n_type == type && header.n_namesz == owner_size && memcmp(notes + name, owner, owner_size) == 0) {

@@ -14,6 +14,7 @@
 
 typedef int sp_command_function(int argc, char **argv);
 
+sp_command_function sp_command_frames;
 sp_command_function sp_command_imports;
 sp_command_function sp_command_map;
 sp_command_function sp_command_leaks;

@@ -11,6 +11,7 @@ static const struct {
     sp_command_function *run;
     const char *summary;
 } commands[] = {
+    {"frames", sp_command_frames, "print or prove the frame records of an ELF file"},
     {"imports", sp_command_imports, "run a program and count its calls into each shared library"},
     {"map", sp_command_map, "write a name map of an ELF file or a linker's map file"},
     {"leaks", sp_command_leaks, "run a program and report the blocks it leaks, with their stacks"},
