@@ -1,0 +1,18 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# test-manuals.sh HEADER PAGE...: mandoc warns of nothing, and each function of HEADER has a page. Prints TAP.
+set -u
+header=$1
+shift
+if output=$(mandoc -T lint -W warning "$@" 2>&1); then
+    echo "ok 1 - mandoc has no warnings"
+else
+    echo "not ok 1 - mandoc has no warnings"
+    printf '%s\n' "$output" | sed 's/^/# /'
+fi
+missing=
+for function in $(sed -n 's/^[a-z].*[ *]\(sp_[a-z_]*\)(.*/\1/p' "$header"); do
+    cat "$@" | grep -q "^\.Nm $function\( ,\)\{0,1\}$" || missing="$missing $function"
+done
+if [ -z "$missing" ]; then echo "ok 2 - each function has a page"; else echo "not ok 2 - no page for:$missing"; fi
+echo "1..2"
