@@ -14,6 +14,7 @@
 #include "imports_profile.h"
 #include "imports_run.h"
 #include "preload.h"
+#include "run.h"
 
 enum form { FORM_TEXT, FORM_JSON, FORM_CSV };
 
@@ -191,18 +192,6 @@ static int show(const struct job *job, struct imports_profiles *profiles)
     return 0;
 }
 
-/* Ends as the program did: with its exit status, or by the signal that ended it. */
-static int end_as(int status)
-{
-    if (!WIFSIGNALED(status))
-        return WEXITSTATUS(status);
-    struct rlimit no_core = {0, 0};
-    setrlimit(RLIMIT_CORE, &no_core);
-    signal(WTERMSIG(status), SIG_DFL);
-    raise(WTERMSIG(status));
-    return 128 + WTERMSIG(status);
-}
-
 static int report(const struct job *job, const char *program, const struct imports_run *run)
 {
     struct imports_profiles profiles = {0};
@@ -231,13 +220,13 @@ static int count(struct job *job, const char *program, const char *library, char
     int result = imports_run(program, arguments, library, &job->options, &run);
     if (result == 0) {
         result = report(job, program, &run);
-        imports_run_remove(&run);
+        sp_run_folder_remove(run.folder);
     }
     if (job->out != stderr && fclose(job->out) != 0 && result == 0) {
         sp_complain("%s: %s", job->output, strerror(errno));
         result = -1;
     }
-    return result == 0 ? end_as(run.status) : SP_EXIT_BAD_INPUT;
+    return result == 0 ? sp_run_end_as(run.status) : SP_EXIT_BAD_INPUT;
 }
 
 int sp_command_imports(int argc, char **argv)

@@ -11,10 +11,9 @@ struct imports_run {
 
 /*
  * Runs the program at `path` to its end with the preloaded part at `library`. Returns 0 and fills in *run, whose folder
- * imports_run_remove removes; or -1 with a line on stderr, and nothing left behind.
+ * sp_run_folder_remove removes; or -1 with a line on stderr, and nothing left behind.
  */
 int imports_run(const char *path, char **arguments, const char *library, const struct imports_options *options,
                 struct imports_run *run);
-void imports_run_remove(struct imports_run *run);
 
 #endif

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +10,7 @@
 #include "leaks_profile.h"
 #include "leaks_run.h"
 #include "preload.h"
+#include "run.h"
 
 enum form { FORM_TEXT, FORM_JSON, FORM_FOLDED, FORM_FOLDED_BLOCKS };
 
@@ -386,17 +385,6 @@ static bool take(void *argument, const char *path, bool is_end)
     return true;
 }
 
-static int end_as(int status)
-{
-    if (!WIFSIGNALED(status))
-        return WEXITSTATUS(status);
-    struct rlimit no_core = {0, 0};
-    setrlimit(RLIMIT_CORE, &no_core);
-    signal(WTERMSIG(status), SIG_DFL);
-    raise(WTERMSIG(status));
-    return 128 + WTERMSIG(status);
-}
-
 static void finish(struct job *job, const char *program, int status)
 {
     if (job->reports_seen == 0 && WIFSIGNALED(status)) {
@@ -429,7 +417,7 @@ static int run(struct job *job, const char *program, const char *library, char *
         finish(job, program, status);
     if (!close_output(job) || result != 0 || job->has_failed)
         return SP_EXIT_BAD_INPUT;
-    return job->wrong != 0 && job->error_status >= 0 ? job->error_status : end_as(status);
+    return job->wrong != 0 && job->error_status >= 0 ? job->error_status : sp_run_end_as(status);
 }
 
 /* What the preloaded part has done where no tool runs the program: print its data file, which is then removed. */

@@ -6,22 +6,7 @@
 #include <string.h>
 
 #include "command.h"
-
-/* Names and paths are bytes, JSON is UTF-8: what is not becomes \xNN. */
-static json_t *text(const char *bytes)
-{
-    if (bytes == NULL)
-        return json_null();
-    json_t *string = json_string(bytes);
-    char *escaped = string ? NULL : malloc(4 * strlen(bytes) + 1), *end = escaped;
-    if (escaped == NULL)
-        return string;
-    for (; *bytes != '\0'; bytes++)
-        end += sprintf(end, *bytes & 0x80 ? "\\x%02x" : "%c", (unsigned char)*bytes);
-    string = json_string(escaped);
-    free(escaped);
-    return string;
-}
+#include "json_text.h"
 
 static json_t *address(uint64_t value)
 {
@@ -38,11 +23,11 @@ static json_t *stack_array(const struct leaks_named_stack *stack)
     json_t *array = json_array();
     for (size_t i = 0; i < stack->count; i++) {
         const struct leaks_frame *frame = &stack->frames[i];
-        json_array_append_new(array,
-                              json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "pc", address(frame->pc), "function",
-                                        text(frame->function), "file", text(frame->file), "line",
-                                        frame->line ? number(frame->line) : json_null(), "module", text(frame->module),
-                                        "offset", address(frame->offset), "inlined", frame->is_inlined));
+        json_array_append_new(
+            array, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "pc", address(frame->pc), "function",
+                             sp_json_text(frame->function), "file", sp_json_text(frame->file), "line",
+                             frame->line ? number(frame->line) : json_null(), "module", sp_json_text(frame->module),
+                             "offset", address(frame->offset), "inlined", frame->is_inlined));
     }
     return array;
 }
@@ -57,7 +42,7 @@ static json_t *block_object(const struct leaks_block_item *item)
     char *hex = malloc(2u * item->block.dump_size + 1);
     for (unsigned i = 0; i < item->block.dump_size && hex != NULL; i++)
         sprintf(hex + 2 * i, "%02x", item->dump[i]);
-    json_object_set_new(object, "content", text(hex));
+    json_object_set_new(object, "content", sp_json_text(hex));
     free(hex);
     return object;
 }
@@ -101,7 +86,7 @@ static json_t *report_object(const struct leaks_profile *profile)
     struct leaks_total inherited = {process->inherited_blocks, process->inherited_bytes};
     json_object_set_new(totals, "inherited", total_object(&inherited));
     return json_pack("{s:o, s:i, s:i, s:s, s:f, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o}", "program",
-                     text(process->program), "process", process->process, "parent", process->parent, "reason",
+                     sp_json_text(process->program), "process", process->process, "parent", process->parent, "reason",
                      leaks_reason_name(process->reason), "ms", (double)process->time / 1e6, "allocations",
                      number(process->serials), "scanned", (int)process->is_scanned, "held_blocks",
                      number(process->live_blocks), "held_bytes", number(process->live_bytes), "distinct_stacks",

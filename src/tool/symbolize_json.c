@@ -1,25 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <jansson.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "json_text.h"
 #include "symbolize.h"
-
-/* Names and paths are bytes, JSON is UTF-8: what is not becomes \xNN. NULL is null. */
-static json_t *text(const char *bytes)
-{
-    json_t *string = bytes == NULL ? json_null() : json_string(bytes);
-    if (string != NULL)
-        return string;
-    char *escaped = malloc(4 * strlen(bytes) + 1), *end = escaped;
-    if (escaped == NULL)
-        return NULL;
-    for (; *bytes != '\0'; bytes++)
-        end += (*bytes & 0x80) != 0 ? sprintf(end, "\\x%02x", (unsigned char)*bytes) : sprintf(end, "%c", *bytes);
-    string = json_string(escaped);
-    free(escaped);
-    return string;
-}
 
 static json_t *hex(uint64_t value)
 {
@@ -45,7 +26,7 @@ static json_t *function(const struct sp_symbol *symbol)
 {
     if (symbol->function == NULL)
         return json_null();
-    return json_pack("{s:o, s:I, s:o, s:s}", "name", text(symbol->function), "offset",
+    return json_pack("{s:o, s:I, s:o, s:s}", "name", sp_json_text(symbol->function), "offset",
                      (json_int_t)symbol->function_offset, "size", number_or_null(symbol->function_size), "source",
                      sp_source_name(symbol->source));
 }
@@ -55,9 +36,9 @@ static json_t *locations(const struct sp_symbol *symbol)
     json_t *array = json_array();
     for (size_t i = 0; i < symbol->location_count; i++) {
         const struct sp_location *at = &symbol->locations[i];
-        json_array_append_new(array,
-                              json_pack("{s:o, s:o, s:o, s:o}", "function", text(at->function), "file", text(at->file),
-                                        "line", number_or_null(at->line), "column", number_or_null(at->column)));
+        json_array_append_new(array, json_pack("{s:o, s:o, s:o, s:o}", "function", sp_json_text(at->function), "file",
+                                               sp_json_text(at->file), "line", number_or_null(at->line), "column",
+                                               number_or_null(at->column)));
     }
     return array;
 }
@@ -66,14 +47,14 @@ int sp_show_json(FILE *out, const struct sp_symbol *symbol)
 {
     json_t *object = json_object();
     int status = json_object_set_new(object, "address", hex(symbol->pc));
-    status |= json_object_set_new(object, "module", text(symbol->module));
+    status |= json_object_set_new(object, "module", sp_json_text(symbol->module));
     status |= json_object_set_new(object, "build_id", build_id(symbol));
     status |= json_object_set_new(object, "offset", symbol->module == NULL ? json_null() : hex(symbol->module_offset));
     status |= json_object_set_new(object, "function", function(symbol));
     status |= json_object_set_new(object, "miss",
                                   symbol->miss == SP_MISS_NONE ? json_null() : json_string(sp_miss_name(symbol->miss)));
     status |= json_object_set_new(object, "locations", locations(symbol));
-    status |= json_object_set_new(object, "note", text(symbol->note));
+    status |= json_object_set_new(object, "note", sp_json_text(symbol->note));
     if (status == 0)
         status = json_dumpf(object, out, JSON_COMPACT);
     json_decref(object);
