@@ -46,22 +46,53 @@ unsigned chain_random(struct chain *chain, unsigned below)
     return (unsigned)(((random_bits(chain) >> 32) * below) >> 32);
 }
 
+static frame_function *function_at(unsigned number)
+{
+    return number < FRAME_FUNCTIONS_A_FILE ? frame_table_0[number] : frame_table_500[number - FRAME_FUNCTIONS_A_FILE];
+}
+
+/* Lets a level call the next one, or bsearch that does. */
+static void connect(struct chain *chain, int level, frame_function *next)
+{
+    /* A pointer to the function keeps stdlib.h from putting bsearch's body here. */
+    frame_function *volatile through = (frame_function *)(void *)bsearch;
+    chain->next[level] = (frame_compare *)(void *)next;
+    chain->call[level] = chain->through_libc && level > 0 ? through : next;
+}
+
 void chain_pick(struct chain *chain, int keep)
 {
     chain->keep = keep;
     for (int level = keep; level <= chain->levels; level++) {
         frame_function *next = bottom;
-        if (level < chain->levels) {
-            unsigned function = chain_random(chain, (unsigned)chain->functions);
-            next = function < FRAME_FUNCTIONS_A_FILE ? frame_table_0[function]
-                                                     : frame_table_500[function - FRAME_FUNCTIONS_A_FILE];
-        }
+        if (level < chain->levels)
+            next = function_at(chain_random(chain, (unsigned)chain->functions));
         chain->site[level] = chain_random(chain, FRAME_SITES);
-        chain->next[level] = (frame_compare *)(void *)next;
-        /* A pointer to the function keeps stdlib.h from putting bsearch's body here. */
-        frame_function *volatile through = (frame_function *)(void *)bsearch;
-        chain->call[level] = chain->through_libc && level > 0 ? through : next;
+        connect(chain, level, next);
     }
+}
+
+bool chain_pick_unused(struct chain *chain)
+{
+    static uint16_t places[FRAME_PLACES];
+    static int used = -1;
+    if (used < 0) {
+        for (int i = 0; i < FRAME_PLACES; i++)
+            places[i] = (uint16_t)i;
+        used = 0;
+    }
+    if (chain->levels > FRAME_PLACES - used)
+        return false;
+    chain->keep = 0;
+    for (int level = 1; level <= chain->levels; level++) {
+        unsigned drawn = (unsigned)used + chain_random(chain, (unsigned)(FRAME_PLACES - used));
+        unsigned place = places[drawn];
+        places[drawn] = places[used++];
+        chain->site[level] = place % FRAME_SITES;
+        connect(chain, level - 1, function_at(place / FRAME_SITES));
+    }
+    connect(chain, chain->levels, bottom);
+    return true;
 }
 
 void chain_run(struct chain *chain, chain_visitor *visitor)

@@ -16,7 +16,7 @@
 enum { CHAIN_LEVELS_MAX = 512 };
 
 /* The generated functions, in two files of 500; each calls from 50 places: 50,000 distinct return addresses. */
-enum { FRAME_FUNCTIONS_A_FILE = 500, FRAME_FUNCTIONS = 1000, FRAME_SITES = 50 };
+enum { FRAME_FUNCTIONS_A_FILE = 500, FRAME_FUNCTIONS = 1000, FRAME_SITES = 50, FRAME_PLACES = 50000 };
 
 /*
  * The arguments are bsearch's, so that a level can call the next one or bsearch with the same instruction. bsearch
@@ -62,6 +62,12 @@ void chain_run(struct chain *chain, chain_visitor *visitor);
 
 /* Picks new levels above keep. With 0 all frames return, and with them chain_run, which can then be called again. */
 void chain_pick(struct chain *chain, int keep);
+
+/*
+ * The same with keep 0, but of the places to call from each is used once in the process's life: no walker can have seen
+ * any of the stack's return addresses. Returns false where too few are left; then the stack is as it was.
+ */
+bool chain_pick_unused(struct chain *chain);
 
 /* A number that is uniform in [0, below). */
 unsigned chain_random(struct chain *chain, unsigned below);

@@ -3,16 +3,21 @@
 
 #include "clock.h"
 
+#include <err.h>
 #include <math.h>
 #include <stddef.h>
 
 enum {
-    STACKS_A_ROUND = 64,
-    WARM_ROUNDS = 4,
     REPEATED_STACKS = 8, /* STATE_REPEATED: so many stacks share the rounds */
     BATCH_MAX = 256,
     BATCH_TICKS = 40000, /* a batch shall last about so long */
 };
+
+/* A round's. Of stacks never seen there are only as many as there are return addresses for. */
+static const int stacks_a_round[] = {[STATE_REPEATED] = 1, [STATE_CHANGING] = 64, [STATE_NEVER] = 16};
+
+/* Not counted, before. */
+static const int warm_rounds[] = {[STATE_REPEATED] = 4, [STATE_CHANGING] = 4, [STATE_NEVER] = 2};
 
 /* So that a stack of ten frames is not the harness's own frames alone. */
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
@@ -24,7 +29,8 @@ static struct {
     int round;                               /* negative: not counted */
     int visits[STARTS];                      /* in this round */
     uint64_t ticks[STARTS][WALKERS_MAX + 1]; /* of this round; the last one is the clock alone */
-    int turn;
+    int order[WALKERS_MAX + 1];
+    uint64_t order_random;  /* apart from the chain's own, so that the stacks are the same for any number of walkers */
     bool new_stack[STARTS]; /* STATE_REPEATED: not walked yet */
 } run;
 
@@ -35,6 +41,20 @@ static bool is_right(const struct chain *chain, const struct walker *walker, voi
     if (walker->result)
         walker->result(found, count);
     return chain_matches(chain, found, count);
+}
+
+/* Who walks first, second ...: a new order of the first `count` for each visit. */
+static void shuffle(int count)
+{
+    for (int i = 0; i < count; i++)
+        run.order[i] = i;
+    for (int i = count - 1; i > 0; i--) {
+        run.order_random = run.order_random * UINT64_C(6364136223846793005) + 1442695040888963407;
+        int other = (int)((run.order_random >> 33) % (unsigned)(i + 1));
+        int kept = run.order[i];
+        run.order[i] = run.order[other];
+        run.order[other] = kept;
+    }
 }
 
 /* The first walks on a stack, not timed: find who can walk it at all, and warm up. */
@@ -54,7 +74,7 @@ static void check(struct experiment *experiment, struct samples *samples, const 
 ALWAYS_INLINE void visit_repeated(struct experiment *experiment, struct samples *samples, const void *ucontext)
 {
     for (int i = 0; i < experiment->walker_count; i++) {
-        int which = (i + run.turn) % experiment->walker_count;
+        int which = run.order[i];
         int (*walk)(const void *, void **, int) = experiment->walkers[which]->walk;
         if (samples[which].wrong)
             continue;
@@ -81,7 +101,7 @@ ALWAYS_INLINE void visit_once(struct experiment *experiment, struct samples *sam
     int counts[WALKERS_MAX];
     int turns = experiment->walker_count + 1;
     for (int i = 0; i < turns; i++) {
-        int which = (i + run.turn) % turns;
+        int which = run.order[i];
         if (which == experiment->walker_count) {
             uint64_t begin = clock_begin();
             ticks[which] += clock_end() - begin;
@@ -134,17 +154,18 @@ static void visit(struct chain *chain, const void *ucontext)
     if (run.new_stack[start])
         check(experiment, samples, ucontext);
     run.new_stack[start] = false;
-    run.turn++;
     run.visits[start]++;
+    shuffle(experiment->state == STATE_REPEATED ? experiment->walker_count : experiment->walker_count + 1);
     if (experiment->state == STATE_REPEATED)
         visit_repeated(experiment, samples, ucontext);
     else
         visit_once(experiment, samples, ucontext, run.ticks[start]);
+    history_add(chain);
 
     if (experiment->context)
         chain->start = start == START_OWN ? START_CONTEXT : START_OWN;
     int visits = run.visits[START_OWN] + run.visits[START_CONTEXT];
-    int wanted = experiment->state == STATE_REPEATED ? 1 : STACKS_A_ROUND;
+    int wanted = stacks_a_round[experiment->state];
     bool round_ends = visits == (experiment->context ? 2 * wanted : wanted);
     if (round_ends) {
         if (experiment->state != STATE_REPEATED)
@@ -168,7 +189,10 @@ static void visit(struct chain *chain, const void *ucontext)
         chain_pick(chain, run.round == experiment->rounds ? 0 : chain->levels - depth_of_change(experiment));
         break;
     case STATE_NEVER:
-        chain_pick(chain, 0);
+        if (!chain_pick_unused(chain)) {
+            experiment->rounds = run.round;
+            chain->keep = 0;
+        }
         break;
     }
 }
@@ -177,7 +201,8 @@ void experiment_run(struct experiment *experiment)
 {
     run.experiment = experiment;
     run.period = clock_period();
-    run.round = -WARM_ROUNDS;
+    run.round = -warm_rounds[experiment->state];
+    run.visits[START_OWN] = run.visits[START_CONTEXT] = 0;
     run.new_stack[START_OWN] = run.new_stack[START_CONTEXT] = true;
     experiment->chain.interrupt = experiment->context;
     for (int i = 0; i < experiment->walker_count; i++) {
@@ -186,7 +211,12 @@ void experiment_run(struct experiment *experiment)
         if (experiment->walkers[i]->tune)
             experiment->walkers[i]->tune();
     }
-    chain_pick(&experiment->chain, 0);
+    history_clear();
+    if (experiment->state != STATE_NEVER)
+        chain_pick(&experiment->chain, 0);
+    else if (!chain_pick_unused(&experiment->chain))
+        errx(2, "this process has used up the return addresses that no walker has seen");
     while (run.round < experiment->rounds)
         chain_run(&experiment->chain, visit);
+    experiment->history = history_of_stacks();
 }

@@ -2,6 +2,7 @@
 /* Times walkers side by side on the same stacks: see experiment.h for how, and walk --help for what. */
 #include "experiment.h"
 #include "output.h"
+#include "quick.h"
 
 #include <argp.h>
 #include <err.h>
@@ -21,18 +22,19 @@ static const struct walker *const all_walkers[] = {
 };
 enum { ALL_WALKERS = sizeof all_walkers / sizeof *all_walkers };
 
-static const char *const state_names[] = {"repeated", "changing", "never"};
-
 struct options {
-    enum state state;
     bool half, context, quick;
     int depth, rounds, mean_depth;
     unsigned long seed;
-    const char *walkers;
+    const char *states, *walkers;
 };
 
 static const struct argp_option descriptions[] = {
-    {"state", 's', "STATE", 0, "repeated, changing or never (default: repeated)", 0},
+    {"state", 's', "STATE", 0,
+     "repeated, changing or never (default: repeated); with --quick also first, and several with commas between "
+     "(default: "
+     "all)",
+     0},
     {"depth", 'd', "FRAMES", 0, "frames of a stack (default: 100)", 0},
     {"half", 'h', NULL, 0, "every other frame is libc's bsearch", 0},
     {"context", 'c', NULL, 0, "walk every other stack from a signal's ucontext", 0},
@@ -40,7 +42,7 @@ static const struct argp_option descriptions[] = {
     {"rounds", 'r', "N", 0, "samples to take (default: 1000)", 0},
     {"mean-depth", 'm', "FRAMES", 0, "changing: mean number of frames that change (default: 8)", 0},
     {"seed", 'S', "N", 0, "of the stacks' shapes (default: 1)", 0},
-    {"quick", 'q', NULL, 0, "print a short table: all states, the walkers that matter most", 0},
+    {"quick", 'q', NULL, 0, "print a short table, by default of all states and of the walkers that matter most", 0},
     {0},
 };
 
@@ -58,10 +60,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
     struct options *options = state->input;
     switch (key) {
     case 's':
-        for (options->state = STATE_REPEATED; options->state <= STATE_NEVER; options->state++)
-            if (*text && strncmp(state_names[options->state], text, strlen(text)) == 0)
-                return 0;
-        errx(2, "--state: '%s' is none of repeated, changing, never", text);
+        options->states = text;
+        break;
     case 'd':
         options->depth = (int)number(text, FRAMES_BESIDE_CHAIN + 1, CHAIN_LEVELS_MAX, "depth");
         break;
@@ -106,39 +106,45 @@ static bool is_wanted(const char *wanted, const char *name)
     return false;
 }
 
-static struct experiment *perform(const struct options *options)
+static enum state state_of(const char *name)
+{
+    enum state state = STATE_REPEATED;
+    while (strcmp(output_state_name(state), name) != 0)
+        if (++state > STATE_NEVER)
+            errx(2, "--state: '%s' is none of repeated, changing, never", name);
+    return state;
+}
+
+static void check_quick_states(const char *states)
+{
+    char list[256];
+    snprintf(list, sizeof list, "%s", states);
+    for (char *name = strtok(list, ","); name; name = strtok(NULL, ","))
+        if (strcmp(name, "first") != 0)
+            state_of(name);
+}
+
+static const struct experiment *perform(const void *from, enum state state, const char *walkers)
 {
     static struct experiment experiment;
+    const struct options *options = from;
     memset(&experiment, 0, sizeof experiment);
-    experiment.state = options->state;
+    experiment.state = state;
     experiment.context = options->context;
     experiment.rounds = options->rounds;
     experiment.mean_depth = options->mean_depth;
     for (int i = 0; i < ALL_WALKERS; i++)
-        if (is_wanted(options->walkers, all_walkers[i]->name))
+        if (is_wanted(walkers, all_walkers[i]->name))
             experiment.walkers[experiment.walker_count++] = all_walkers[i];
     if (experiment.walker_count == 0)
-        errx(2, "--walkers: '%s' is part of no walker's name", options->walkers);
+        errx(2, "--walkers: '%s' is part of no walker's name", walkers);
     int levels = options->depth - FRAMES_BESIDE_CHAIN;
     experiment.chain.levels = options->half ? (levels + 1) / 2 : levels;
     experiment.chain.through_libc = options->half;
-    experiment.chain.functions = options->state == STATE_CHANGING ? WORKING_SET : FRAME_FUNCTIONS;
+    experiment.chain.functions = state == STATE_CHANGING ? WORKING_SET : FRAME_FUNCTIONS;
     experiment.chain.random = options->seed;
     experiment_run(&experiment);
     return &experiment;
-}
-
-/* In two passes: beside the chase nothing slow shall run that takes the caches from the fast ones. */
-static void print_quick(struct options options)
-{
-    static const char *const passes[] = {"frame pointers,sp_backtrace", "sp_backtrace,unw_backtrace"};
-    const char *chosen = options.walkers;
-    output_table_head();
-    for (int pass = 0; pass < (chosen ? 1 : 2); pass++) {
-        options.walkers = chosen ? chosen : passes[pass];
-        for (options.state = STATE_REPEATED; options.state <= STATE_NEVER; options.state++)
-            output_table(perform(&options));
-    }
 }
 
 int main(int argc, char **argv)
@@ -151,10 +157,14 @@ int main(int argc, char **argv)
         NULL};
     argp_parse(&parser, argc, argv, 0, NULL, &options);
     if (options.quick) {
-        print_quick(options);
+        if (options.states)
+            check_quick_states(options.states);
+        quick_print(&(struct quick){options.states, options.walkers, options.depth, options.half, options.context,
+                                    &options, perform});
     } else {
+        enum state state = options.states ? state_of(options.states) : STATE_REPEATED;
         output_columns();
-        output_rows(perform(&options), options.half ? "half" : "whole", options.depth);
+        output_rows(perform(&options, state, options.walkers), options.half ? "half" : "whole", options.depth);
     }
     return 0;
 }
