@@ -26,6 +26,7 @@
 #include "insn-attr.h"
 #include "output.h"
 #include "regs.h"
+#include "rtl-iter.h"
 #include "tree-pass.h"
 #include "varasm.h"
 

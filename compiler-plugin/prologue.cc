@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * GCC emits a function's prologue as one sequence of insns, wherever shrink-wrapping decides to put it. The store of
- * the word is appended to that sequence, so that it comes after the frame is whole and before all calls that need
- * the frame.
- *
- * The store is (set (mem/v:DI (reg:DI sp)) (const_int WORD)). It is volatile, as nothing in the function reads it: the
- * passes after the prologue (dse2, dce) would delete it.
+ * the word becomes a part of that sequence (word-store.cc), so that it comes before all calls that need the frame.
  */
 #include "coverage.h"
 #include "frame-layout.h"
 #include "prologue.h"
+#include "word-store.h"
 #include "word/word.h"
 
 namespace spwalk
@@ -27,23 +24,6 @@ struct prologue_scan {
     void set(const_rtx dest, const_rtx src);
     void insn(const rtx_insn *insn);
 };
-
-static bool is_register(const_rtx x, unsigned regno)
-{
-    return REG_P(x) && REGNO(x) == regno;
-}
-
-/* Whether x is SP + *offset. */
-static bool is_sp_plus(const_rtx x, HOST_WIDE_INT *offset)
-{
-    *offset = 0;
-    if (is_register(x, SP_REG))
-        return true;
-    if (GET_CODE(x) != PLUS || !is_register(XEXP(x, 0), SP_REG) || !CONST_INT_P(XEXP(x, 1)))
-        return false;
-    *offset = INTVAL(XEXP(x, 1));
-    return true;
-}
 
 void prologue_scan::set(const_rtx dest, const_rtx src)
 {
@@ -102,13 +82,6 @@ static int rbp_slot(const rtx_insn *sequence)
     return scan.rbp_depth % 8 == 0 && slot >= 1 && slot <= SP_WORD_SLOT_MAX ? slot : -1;
 }
 
-static void emit_word_store(uint32_t word)
-{
-    rtx place = gen_rtx_MEM(DImode, stack_pointer_rtx);
-    MEM_VOLATILE_P(place) = 1;
-    emit_insn(gen_rtx_SET(place, GEN_INT((int32_t)word)));
-}
-
 static rtx_insn *gen_prologue()
 {
     function_plan &plan = current_plan();
@@ -143,17 +116,6 @@ static rtx_insn *gen_prologue()
     sequence = get_insns();
     end_sequence();
     return sequence;
-}
-
-bool is_word_store(const rtx_insn *insn, uint32_t word, HOST_WIDE_INT args_size)
-{
-    HOST_WIDE_INT offset;
-
-    if (!NONJUMP_INSN_P(insn) || GET_CODE(PATTERN(insn)) != SET)
-        return false;
-    const_rtx dest = SET_DEST(PATTERN(insn)), src = SET_SRC(PATTERN(insn));
-    return MEM_P(dest) && MEM_VOLATILE_P(dest) && GET_MODE(dest) == DImode && CONST_INT_P(src) &&
-           INTVAL(src) == (int32_t)word && is_sp_plus(XEXP(dest, 0), &offset) && offset == args_size;
 }
 
 void install_prologue()

@@ -5,14 +5,14 @@
  * WHAT IT DOES
  *
  * The prologue of each calling function stores, at the frame's lowest address, the frame's length and where rbp is
- * saved (src/word/word.h): `movq $imm32, (%rsp)`. A walker then needs SP alone to find the return address. Beside the
+ * saved (src/word/word.h): `push $imm32`. A walker then needs SP alone to find the return address. Beside the
  * code go records of what code is covered (src/word/record.h). Functions that make no call are left as they are.
  * Those that cannot have a word, and why, are in coverage.cc; __attribute__((spwalk_skip)) leaves one out.
  *
  * WHERE IT INSERTS
  *
  *   targetm.compute_frame_layout   makes room for the word (frame-layout.cc)
- *   targetm.gen_prologue           appends the store to the prologue (prologue.cc)
+ *   targetm.gen_prologue           puts the store into the prologue (prologue.cc, word-store.cc)
  *   pass before "*free_cfg"        at which calls [SP] is the word (word-calls.cc)
  *   passes round "final"           labels round the covered code, sections, counts (records.cc)
  *   PLUGIN_FINISH_UNIT             writes the records, sums up the coverage (records.cc, coverage.cc)
@@ -23,8 +23,8 @@
  * HOW TO DEBUG IT
  *
  *   -fplugin-arg-spwalk-verbose[=FILE]   each function: covered, or why not; the coverage
- *   -S                                   the word is the `movq $-15136..., (%rsp)`; records are in .spwalk.frames
- *   -fdump-rtl-pro_and_epilogue          the insn (set (mem/v:DI (reg/f:DI 7 sp)) (const_int -15136...))
+ *   -S                                   `pushq $-151...` or `movq $-151..., (%rsp)`; records in .spwalk.frames
+ *   -fdump-rtl-pro_and_epilogue          (set (mem/v:DI (pre_dec:DI (reg/f:DI 7 sp))) (const_int -151...))
  *   -fdump-rtl-spwalk_calls              the insns as the pass that looks for the word at calls sees them
  *   gcc -wrapper gdb,--args              then `break spwalk::gen_prologue`
  */

@@ -11,8 +11,8 @@
  * store, which none is known to do.
  */
 #include "coverage.h"
-#include "prologue.h"
 #include "word-calls.h"
+#include "word-store.h"
 
 namespace spwalk
 {

@@ -7,17 +7,15 @@
  *               on, in the order of their addresses, bring rsp to CFA - 8 - length where they store the word, and back
  *               there before the call. After a jump or return the depth is taken to be that of the store.
  *
- * And wherever the FDE has the instruction that stores the record's word (movq $word, (%rsp)): that its CFA is then
- * rsp + length + 8, by CFI, or by code as above. The code must be readable up to there; where a part is not (an
- * instruction that moves rsp by what is in a register), the calls after it are not provable.
+ * And wherever the FDE has the instruction that stores the record's word (push $word, or movq $word, (%rsp)): that its
+ * CFA is then rsp + length + 8, by CFI, or by code as above. The code must be readable up to there; where a part is not
+ * (an instruction that moves rsp by what is in a register), the calls after it are not provable.
  */
 #include <string.h>
 
 #include "code/instruction.h"
 #include "frames.h"
 #include "word/word.h"
-
-#define STORE_SIZE 8
 
 struct proof {
     struct sp_frames_check *check;
@@ -37,22 +35,21 @@ static void tell(struct proof *proof, uintptr_t at, enum sp_proof result, const 
     proof->finding(proof->context, proof->record, at - proof->check->image->bias, result, what);
 }
 
-static bool is_store(uintptr_t at, uintptr_t end, uint64_t word)
+/* Whether the instruction at `at` stores a tagged word at the new [SP]. */
+static bool is_store(uintptr_t at, uintptr_t end, uint64_t *word)
 {
-    static const uint8_t movq[] = {0x48, 0xc7, 0x04, 0x24};
-    uint32_t low = (uint32_t)word;
-    return end - at >= STORE_SIZE && memcmp((const void *)at, movq, sizeof movq) == 0 &&
-           memcmp((const void *)(at + sizeof movq), &low, sizeof low) == 0;
-}
-
-static bool is_any_store(uintptr_t at, uintptr_t end)
-{
-    static const uint8_t movq[] = {0x48, 0xc7, 0x04, 0x24};
-    uint32_t low;
-    if (end - at < STORE_SIZE || memcmp((const void *)at, movq, sizeof movq) != 0)
+    static const uint8_t push[] = {0x68}, movq[] = {0x48, 0xc7, 0x04, 0x24};
+    int32_t immediate;
+    size_t opcode;
+    if (end - at >= sizeof push + sizeof immediate && memcmp((const void *)at, push, sizeof push) == 0)
+        opcode = sizeof push;
+    else if (end - at >= sizeof movq + sizeof immediate && memcmp((const void *)at, movq, sizeof movq) == 0)
+        opcode = sizeof movq;
+    else
         return false;
-    memcpy(&low, (const void *)(at + sizeof movq), sizeof low);
-    return sp_word_is_tagged((uint64_t)(int64_t)(int32_t)low);
+    memcpy(&immediate, (const void *)(at + opcode), sizeof immediate);
+    *word = (uint64_t)(int64_t)immediate;
+    return sp_word_is_tagged(*word);
 }
 
 /* The depth after an instruction. */
@@ -167,10 +164,13 @@ static void read_function(struct proof *proof, uintptr_t start, uintptr_t end, u
         if (instruction.operation == SP_CALL && last_byte >= low && last_byte < high)
             prove_call(proof, last_byte);
         follow(proof, &instruction, length);
-        if (is_store(at, end, proof->record->word))
-            prove_store(proof, next);
-        else if (is_any_store(at, end) && at >= low)
-            tell(proof, at, SP_WRONG, "another word than the record's is stored here");
+        uint64_t word;
+        if (is_store(at, end, &word)) {
+            if (word == proof->record->word)
+                prove_store(proof, next);
+            else if (at >= low)
+                tell(proof, at, SP_WRONG, "another word than the record's is stored here");
+        }
         at = next;
     }
 }

@@ -3,8 +3,9 @@
  * Which return addresses of a module are covered, that is, belong to a function that stored a frame word.
  *
  * One bit stands for 8 bytes of text. It is set where the frame records say that a return address there is a covered
- * function's. A function's first 8 bytes at most partly share a bit with what precedes it and are left out: no return
- * address lies in them, since the instruction that stores the word is itself 8 bytes long. Its last bytes may share
+ * function's. A function's first 8 bytes at most partly share a bit with what precedes it and are left out: at most
+ * one return address lies in them, of a call through a register straight after the push of the word, which takes 5, and
+ * its frame goes by CFI. Its last bytes may share
  * one with what follows; another function's return address that soon after its start would need a call with no frame
  * set up, and there the word's tag decides.
  */

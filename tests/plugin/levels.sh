@@ -18,7 +18,7 @@ same_with_words() {
 
 # stores NAME: how many words the function stores in words.s
 stores() {
-    sed -n "/^$1:/,/\\.size[[:space:]]*$1,/p" words.s | grep -cE 'movq[[:space:]]+\$-151[0-9]{7}, \(%rsp\)'
+    sed -n "/^$1:/,/\\.size[[:space:]]*$1,/p" words.s | grep -cE '(pushq[[:space:]]+\$-151[0-9]{7}|movq[[:space:]]+\$-151[0-9]{7}, \(%rsp\))$'
 }
 
 one_store_each() {

@@ -3,8 +3,8 @@
 # shellcheck shell=sh
 
 gcc=gcc-$1 gxx=g++-$1 gfortran=gfortran-$1
-plugin=$2
-check_words=$3
+plugin=$(realpath "$2")
+check_words=$(realpath "$3")
 programs=$(cd "$(dirname "$0")" && pwd)/programs
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
