@@ -68,12 +68,20 @@ installed=0
 # shellcheck disable=SC2086 # one word a package
 install_missing $wanted
 
+# Whoever asks for the tests is to be told what is missing for them; others do without.
+setup_options=
+case " $* " in
+*' tests '*) setup_options=-Dtests=enabled ;;
+esac
+
 # A package that has come since may change what the build found at its setup.
 if [ ! -f build/build.ninja ]; then
     mkdir -p build
-    meson setup build >build/setup.log 2>&1 || { cat build/setup.log >&2 && exit 2; }
-elif [ "$installed" = 1 ]; then
-    meson setup --reconfigure build >build/setup.log 2>&1 || { cat build/setup.log >&2 && exit 2; }
+    # shellcheck disable=SC2086 # one word or none
+    meson setup build $setup_options >build/setup.log 2>&1 || { cat build/setup.log >&2 && exit 2; }
+elif [ "$installed" = 1 ] || { [ -n "$setup_options" ] && [ ! -d build/tests ]; }; then
+    # shellcheck disable=SC2086 # one word or none
+    meson setup --reconfigure build $setup_options >build/setup.log 2>&1 || { cat build/setup.log >&2 && exit 2; }
 fi
 if ! ninja -C build >build/build.log 2>&1; then
     cat build/build.log >&2

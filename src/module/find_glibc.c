@@ -3,7 +3,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "module/module.h"
+#include "module/listed.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -14,61 +14,14 @@
 extern int _dl_find_object(void *address, struct dl_find_object *result) __attribute__((weak));
 extern void *__libc_stack_end __attribute__((weak));
 
-struct search {
-    uintptr_t address;
-    struct sp_module *module;
-};
-
-static int visit(struct dl_phdr_info *info, size_t size, void *data)
-{
-    (void)size;
-    struct search *search = data;
-    uintptr_t lo = UINTPTR_MAX, hi = 0, hdr = 0;
-    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-        const Elf64_Phdr *p = &info->dlpi_phdr[i];
-        uintptr_t start = info->dlpi_addr + p->p_vaddr;
-        if (p->p_type == PT_LOAD) {
-            lo = start < lo ? start : lo;
-            hi = start + p->p_memsz > hi ? start + p->p_memsz : hi;
-        } else if (p->p_type == PT_GNU_EH_FRAME) {
-            hdr = start;
-        }
-    }
-    if (search->address < lo || search->address >= hi)
-        return 0;
-    *search->module = (struct sp_module){.lo = lo & ~UINT64_C(4095),
-                                         .hi = hi,
-                                         .bias = info->dlpi_addr,
-                                         .phdr = info->dlpi_phdr,
-                                         .phnum = info->dlpi_phnum,
-                                         .eh_frame_hdr = hdr};
-    return 1;
-}
-
-/* The kernel's own object is in no list of a static program. */
-static bool find_vdso(uintptr_t address, struct sp_module *module)
-{
-    uintptr_t lo = getauxval(AT_SYSINFO_EHDR);
-    if (lo == 0 || address < lo)
-        return false;
-    *module = (struct sp_module){.lo = lo, .hi = lo + 4096};
-    if (!sp_module_read_headers(module))
-        return false;
-    for (unsigned i = 0; i < module->phnum; i++)
-        if (module->phdr[i].p_type == PT_LOAD)
-            module->hi = module->bias + module->phdr[i].p_vaddr + module->phdr[i].p_memsz;
-    return address < module->hi;
-}
-
 bool sp_module_find(uintptr_t address, struct sp_module *module)
 {
     if (_dl_find_object == NULL) {
-        struct search search = {address, module};
-        return dl_iterate_phdr(visit, &search) != 0 || find_vdso(address, module);
+        return sp_module_find_listed(address, module);
     }
     struct dl_find_object found;
     if (_dl_find_object((void *)address, &found) != 0)
-        return find_vdso(address, module);
+        return sp_module_find_vdso(address, module);
     *module = (struct sp_module){.lo = (uintptr_t)found.dlfo_map_start,
                                  .hi = (uintptr_t)found.dlfo_map_end,
                                  .eh_frame_hdr = (uintptr_t)found.dlfo_eh_frame,
