@@ -49,7 +49,8 @@ bool sp_module_segment(const struct sp_module *module, uintptr_t address, uint32
         uintptr_t start = module->bias + p->p_vaddr;
         if (p->p_type != PT_LOAD || (p->p_flags & flags) != flags)
             continue;
-        if (address - start < p->p_memsz && start >= module->lo && p->p_memsz <= module->hi - start) {
+        if (address - start < p->p_memsz && start >= module->lo && start <= module->hi &&
+            p->p_memsz <= module->hi - start) {
             *lo = start;
             *hi = start + p->p_memsz;
             return true;
