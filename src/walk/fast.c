@@ -418,8 +418,11 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
             if (result == SP_STEP_NO_CALLER && --n > 0) {
                 if (frames != NULL)
                     frames[n - 1].size = 0;
-                if (!sp_step_confirm_word(frames != NULL ? frames[n - 1].pc : (uintptr_t)pcs[n - 1], left_sp))
+                if (!sp_step_confirm_word(frames != NULL ? frames[n - 1].pc : (uintptr_t)pcs[n - 1], left_sp)) {
+                    if (frames != NULL)
+                        frames[n - 1].rule = SP_RULE_NONE;
                     *end = SP_END_NO_RULE;
+                }
             }
             break;
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "walk/recording.h"
 
-const uint64_t sp_no_slot = 0;
+const uint64_t sp_no_slot = UINT64_C(0x8000000000000001);
 
 static struct sp_kept_frame *row_start(struct sp_kept_row *row)
 {

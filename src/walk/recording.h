@@ -27,7 +27,7 @@ struct sp_recording {
     struct sp_kept_frame spare;   /* written where the new row is full */
 };
 
-/* A word that equals no return address: no call returns to 1. */
+/* A word that equals no pc: no address is like it. Not 0, which is the pc beyond a coroutine's first frame. */
 extern const uint64_t sp_no_slot;
 
 /* Takes the thread's memory; recording->memory is NULL where there is none. */
