@@ -4,8 +4,8 @@
 #
 #   sh tests/fuzz/run.sh N [TARGET...]     N executions of each target, or of those named
 #
-# A target is a file NAME_fuzz.c here; its first comment has a line "Sources: FILE...", what to build it with, from the
-# top of the tree. Its seeds are in corpus/NAME. What libFuzzer adds stays in build/fuzz/NAME.corpus for the next run, and
+# A target is a file NAME_fuzz.c here; its first comment has a line "Sources: FILE-OR-FOLDER...", what to build it with, from
+# the top of the tree. Its seeds are in corpus/NAME. What libFuzzer adds stays in build/fuzz/NAME.corpus for the next run, and
 # an input that crashed in build/fuzz/NAME.crash-*.
 # FUZZ_SEED=NUMBER makes another run of the same length.
 #
@@ -53,7 +53,11 @@ fi
 
 run_target() {
     name=$1
-    sources=$(sed -n 's/^ \* Sources: //p' "tests/fuzz/${name}_fuzz.c")
+    sources=
+    for source in $(sed -n 's/^ \* Sources: //p' "tests/fuzz/${name}_fuzz.c"); do
+        [ ! -d "$source" ] || source=$(find "$source" -name '*.[cS]' | sort)
+        sources="$sources $source"
+    done
     # shellcheck disable=SC2086 # one file, one flag a word
     clang $flags "tests/fuzz/${name}_fuzz.c" tests/fuzz/guarded.c $sources -o "$work/$name" || return 1
     mkdir -p "$work/$name.corpus"
@@ -66,7 +70,7 @@ run_target() {
         return 1
     fi
     echo "$name: $(grep -E '^#[0-9]+.DONE' "$work/$name.log" | tr -s '[:space:]' ' ')"
-    grep -E '^stat::(number_of_executed_units|average_exec_per_sec|slowest_unit_time_sec)' "$work/$name.log"
+    grep -E '^[0-9]+ walks|^stat::(number_of_executed_units|average_exec_per_sec|slowest_unit_time_sec)' "$work/$name.log"
 }
 
 for name; do
