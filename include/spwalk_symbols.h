@@ -121,13 +121,13 @@ struct sp_modules *sp_modules_new(void);
  * module: copied, with its path and build-id. Where start and end are both 0 they are taken from the file's program
  * headers and bias; where build_id is NULL the file at path is believed to be the right one.
  *
- * Returns 0; -1 with errno set (ENOMEM; EINVAL: no path, end below start, or overlapping another module; else what
- * reading the file gave, ENOEXEC where it is no ELF file).
+ * Returns 0; -1 with errno set (ENOMEM; EINVAL: modules or module NULL, no path, end below start, a build-id of more
+ * than 64 bytes, or overlapping another module; else what reading the file gave, ENOEXEC where it is no ELF file).
  * Not async-signal-safe. One thread at a time may use a list while it is added to.
  */
 int sp_modules_add(struct sp_modules *modules, const struct sp_loaded_module *module);
 
-/* How many modules are in the list. Thread-safe. */
+/* How many modules are in the list; 0 where it is NULL. Thread-safe. */
 size_t sp_modules_count(const struct sp_modules *modules);
 
 /*
@@ -184,7 +184,8 @@ const char *sp_miss_name(enum sp_miss miss);
  * Loads a name map (spmap(5)) for the rest of the process's life: from then on it names addresses of its module in
  * sp_print_backtrace and in every symbolizer.
  *
- * path: a file written by spwalk map.
+ * path: a file written by spwalk map. It is mapped as it is: replace it by renaming another one over it, as spwalk map
+ * does; one that is cut short while it is mapped ends the process at the next look-up.
  * module: NULL: the map is for the modules of the build-id in it. Else it is for the module whose path or file name
  * this is; one with a build-id must then still match the module's. A map without a build-id needs it. why: where a
  * static text is stored that says what was wrong, or NULL.

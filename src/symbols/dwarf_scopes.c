@@ -75,40 +75,57 @@ static bool may_hold_code(int tag)
     }
 }
 
-static int read_children(struct sp_scopes *scopes, struct sp_range_list *ranges, Dwarf_Die *of, uint32_t enclosing,
-                         uint32_t depth)
+struct reading {
+    struct sp_scopes *scopes;
+    struct sp_range_list ranges;
+    Dwarf_Off reached; /* the furthest DIE so far */
+};
+
+/*
+ * A tree is written from its root on, each DIE before its children and these before its siblings. In a damaged one
+ * DW_AT_sibling may lead back, or into the children, and reading would take time without end.
+ */
+static bool is_further(struct reading *reading, Dwarf_Die *die)
+{
+    Dwarf_Off offset = dwarf_dieoffset(die);
+    if (offset <= reading->reached)
+        return false;
+    reading->reached = offset;
+    return true;
+}
+
+static int read_children(struct reading *reading, Dwarf_Die *of, uint32_t enclosing, uint32_t depth)
 {
     Dwarf_Die die;
     if (depth > DEPTH_MAX || dwarf_child(of, &die) != 0)
         return 0;
-    for (;;) {
+    while (is_further(reading, &die)) {
         int tag = dwarf_tag(&die);
         if (may_hold_code(tag)) {
             uint32_t scope = enclosing;
             if (tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine) {
-                scope = add_scope(scopes, &die, tag == DW_TAG_subprogram ? SP_NO_SCOPE : enclosing);
-                int added = scope == SP_NO_SCOPE ? -1 : sp_range_list_add_die(ranges, &die, scope, depth);
+                scope = add_scope(reading->scopes, &die, tag == DW_TAG_subprogram ? SP_NO_SCOPE : enclosing);
+                int added = scope == SP_NO_SCOPE ? -1 : sp_range_list_add_die(&reading->ranges, &die, scope, depth);
                 if (added < 0)
                     return -1;
             }
-            if (read_children(scopes, ranges, &die, scope, depth + 1) != 0)
+            if (read_children(reading, &die, scope, depth + 1) != 0)
                 return -1;
         }
-        /* DW_AT_sibling leads on; in a damaged tree it may lead back. */
-        Dwarf_Off here = dwarf_dieoffset(&die);
-        if (dwarf_siblingof(&die, &die) != 0 || dwarf_dieoffset(&die) <= here)
-            return 0;
+        if (dwarf_siblingof(&die, &die) != 0)
+            break;
     }
+    return 0;
 }
 
 int sp_scopes_read(Dwarf_Die *unit, struct sp_scopes *scopes)
 {
-    struct sp_range_list ranges = {0};
+    struct reading reading = {.scopes = scopes, .reached = dwarf_dieoffset(unit)};
     *scopes = (struct sp_scopes){0};
-    int status = read_children(scopes, &ranges, unit, SP_NO_SCOPE, 0);
+    int status = read_children(&reading, unit, SP_NO_SCOPE, 0);
     if (status == 0)
-        status = sp_ranges_flatten(ranges.ranges, ranges.count, &scopes->ranges);
-    free(ranges.ranges);
+        status = sp_ranges_flatten(reading.ranges.ranges, reading.ranges.count, &scopes->ranges);
+    free(reading.ranges.ranges);
     return status;
 }
 

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "dynamic_symbols.h"
 
-/* glibc adds the module's bias to the addresses in PT_DYNAMIC as it loads it; other loaders, and the vdso, do not. */
-static const void *at(const struct sp_segments *segments, uint64_t address, uint64_t size)
+/*
+ * glibc adds the module's bias to the addresses in PT_DYNAMIC as it loads it; other loaders, and the vdso, do not.
+ * NULL also where a table is not aligned as its entries must be.
+ */
+static const void *at(const struct sp_segments *segments, uint64_t address, uint64_t size, uint64_t align)
 {
     const void *bytes = sp_segments_at(segments, address, size);
-    return bytes != NULL ? bytes : sp_segments_at(segments, address - segments->bias, size);
+    if (bytes == NULL)
+        bytes = sp_segments_at(segments, address - segments->bias, size);
+    return (uintptr_t)bytes % align == 0 ? bytes : NULL;
 }
 
 static uint64_t room(const struct sp_segments *segments, uint64_t address)
@@ -17,12 +22,12 @@ static uint64_t room(const struct sp_segments *segments, uint64_t address)
 /* DT_GNU_HASH has no count: the symbols end with the chain that begins last, at the first odd hash. */
 static uint64_t count_by_gnu_hash(const struct sp_segments *segments, uint64_t table)
 {
-    const uint32_t *header = at(segments, table, 16);
+    const uint32_t *header = at(segments, table, 16, 4);
     if (header == NULL)
         return 0;
     uint64_t buckets = header[0], first = header[1], bloom = header[2];
     uint64_t bucket_at = table + 16 + 8 * bloom;
-    const uint32_t *bucket = at(segments, bucket_at, 4 * buckets);
+    const uint32_t *bucket = at(segments, bucket_at, 4 * buckets, 4);
     if (bucket == NULL)
         return 0;
     uint64_t last = 0;
@@ -33,7 +38,7 @@ static uint64_t count_by_gnu_hash(const struct sp_segments *segments, uint64_t t
         return first; /* nothing is hashed: what is there is not defined here */
     uint64_t chain_at = bucket_at + 4 * buckets + 4 * (last - first);
     uint64_t chain_size = room(segments, chain_at) / 4;
-    const uint32_t *chain = at(segments, chain_at, 4 * chain_size);
+    const uint32_t *chain = at(segments, chain_at, 4 * chain_size, 4);
     if (chain == NULL)
         return 0;
     for (uint64_t i = 0; i < chain_size; i++)
@@ -75,15 +80,15 @@ bool sp_dynamic_symbols_open(const struct sp_segments *segments, struct sp_dynam
     }
     if (symbols == 0 || strings == 0 || dynamic->strings_size == 0 || entry_size != sizeof(Elf64_Sym))
         return false;
-    const uint32_t *header = hash == 0 ? NULL : at(segments, hash, 8);
+    const uint32_t *header = hash == 0 ? NULL : at(segments, hash, 8, 4);
     if (header != NULL)
         dynamic->count = header[1];
     else if (gnu_hash != 0)
         dynamic->count = count_by_gnu_hash(segments, gnu_hash);
     if (dynamic->count > room(segments, symbols) / sizeof(Elf64_Sym))
         return false;
-    dynamic->symbols = at(segments, symbols, dynamic->count * sizeof(Elf64_Sym));
-    dynamic->strings = at(segments, strings, dynamic->strings_size);
+    dynamic->symbols = at(segments, symbols, dynamic->count * sizeof(Elf64_Sym), 8);
+    dynamic->strings = at(segments, strings, dynamic->strings_size, 1);
     return dynamic->count > 0 && dynamic->symbols != NULL && dynamic->strings != NULL;
 }
 

@@ -34,14 +34,13 @@ static bool name_from_dynamic_symbols(const struct sp_segments *segments, uint64
     return true;
 }
 
-static void name_from_map(const struct sp_module *module, uint64_t address, struct sp_mapped_place *place)
+static void name_from_map(const struct sp_module *module, const struct sp_segments *segments, uint64_t address,
+                          struct sp_mapped_place *place)
 {
     const uint8_t *build_id = NULL;
     uint32_t build_id_size = 0;
     for (unsigned i = 0; i < module->phnum && build_id == NULL; i++)
-        if (module->phdr[i].p_type == PT_NOTE)
-            build_id = sp_note_find((const uint8_t *)(module->bias + module->phdr[i].p_vaddr), module->phdr[i].p_memsz,
-                                    module->phdr[i].p_align, ELF_NOTE_GNU, NT_GNU_BUILD_ID, &build_id_size);
+        build_id = sp_segments_build_id(segments, &module->phdr[i], &build_id_size);
     const struct sp_map_view *map = sp_map_loaded(place->module, build_id, build_id_size);
     struct sp_map_function function;
     enum sp_miss miss;
@@ -65,7 +64,7 @@ bool sp_mapped_place_find(uintptr_t pc, unsigned before, struct sp_mapped_place 
         sp_segments_add(&segments, &module.phdr[i], (const uint8_t *)(module.bias + module.phdr[i].p_vaddr),
                         module.phdr[i].p_memsz);
     if (!name_from_dynamic_symbols(&segments, place->module_offset - before, place))
-        name_from_map(&module, place->module_offset - before, place);
+        name_from_map(&module, &segments, place->module_offset - before, place);
     return true;
 }
 

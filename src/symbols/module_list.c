@@ -41,12 +41,12 @@ void sp_modules_free(struct sp_modules *modules)
 
 size_t sp_modules_count(const struct sp_modules *modules)
 {
-    return modules->count;
+    return modules == NULL ? 0 : modules->count;
 }
 
 const struct sp_loaded_module *sp_modules_get(const struct sp_modules *modules, size_t index)
 {
-    return index < modules->count ? &modules->modules[index] : NULL;
+    return index < sp_modules_count(modules) ? &modules->modules[index] : NULL;
 }
 
 /* How many modules begin at or below an address. */
@@ -98,16 +98,21 @@ static int find_extent(struct sp_loaded_module *module)
     }
     module->start = low + module->bias;
     module->end = high + module->bias;
+    if (module->end < module->start) {
+        errno = EINVAL;
+        return -1;
+    }
     return 0;
 }
 
 int sp_modules_add(struct sp_modules *modules, const struct sp_loaded_module *given)
 {
-    struct sp_loaded_module module = *given;
-    if (module.path == NULL || module.end < module.start) {
+    if (modules == NULL || given == NULL || given->path == NULL || given->end < given->start ||
+        (given->build_id != NULL && given->build_id_size > SP_BUILD_ID_MAX)) {
         errno = EINVAL;
         return -1;
     }
+    struct sp_loaded_module module = *given;
     if (module.start == 0 && module.end == 0 && find_extent(&module) != 0)
         return -1;
     size_t at = begun_at(modules, module.start);
@@ -187,21 +192,25 @@ static int take_module(struct dl_phdr_info *info, size_t size, void *context)
     (void)size;
     struct sp_modules *modules = context;
     struct sp_loaded_module module = {.start = UINTPTR_MAX, .bias = info->dlpi_addr};
+    struct sp_segments segments = {0};
     for (size_t i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
         uintptr_t start = info->dlpi_addr + header->p_vaddr, end = start + header->p_memsz;
-        if (header->p_type == PT_LOAD) {
-            module.start = start < module.start ? start : module.start;
-            module.end = end > module.end ? end : module.end;
-        } else if (header->p_type == PT_NOTE && module.build_id == NULL) {
-            uint32_t id_size;
-            module.build_id = sp_note_find((const uint8_t *)start, header->p_memsz, header->p_align, ELF_NOTE_GNU,
-                                           NT_GNU_BUILD_ID, &id_size);
-            module.build_id_size = module.build_id == NULL ? 0 : id_size;
-        }
+        if (header->p_type != PT_LOAD)
+            continue;
+        module.start = start < module.start ? start : module.start;
+        module.end = end > module.end ? end : module.end;
+        sp_segments_add(&segments, header, (const uint8_t *)start, header->p_memsz);
     }
     if (module.end <= module.start)
         return 0;
+    for (size_t i = 0; i < info->dlpi_phnum && module.build_id == NULL; i++) {
+        uint32_t id_size = 0;
+        module.build_id = sp_segments_build_id(&segments, &info->dlpi_phdr[i], &id_size);
+        module.build_id_size = id_size;
+    }
+    if (module.build_id_size > SP_BUILD_ID_MAX)
+        module.build_id = NULL;
     char path[PATH_MAX];
     find_path(&module, info->dlpi_name == NULL ? "" : info->dlpi_name, path, sizeof path);
     return sp_modules_add(modules, &module) != 0 && errno == ENOMEM;

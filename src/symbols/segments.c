@@ -61,3 +61,13 @@ const void *sp_note_find(const uint8_t *notes, uint64_t size, uint64_t align, co
     }
     return NULL;
 }
+
+const uint8_t *sp_segments_build_id(const struct sp_segments *segments, const Elf64_Phdr *header, uint32_t *size)
+{
+    if (header->p_type != PT_NOTE)
+        return NULL;
+    const uint8_t *notes = sp_segments_at(segments, header->p_vaddr, header->p_memsz);
+    if (notes == NULL)
+        return NULL;
+    return sp_note_find(notes, header->p_memsz, header->p_align, ELF_NOTE_GNU, NT_GNU_BUILD_ID, size);
+}

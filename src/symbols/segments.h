@@ -42,4 +42,7 @@ uint64_t sp_segments_room(const struct sp_segments *segments, uint64_t address);
 const void *sp_note_find(const uint8_t *notes, uint64_t size, uint64_t align, const char *owner, uint32_t type,
                          uint32_t *descriptor_size);
 
+/* The build-id in the notes of a program header, as far as a segment has them; NULL: none is there. */
+const uint8_t *sp_segments_build_id(const struct sp_segments *segments, const Elf64_Phdr *header, uint32_t *size);
+
 #endif

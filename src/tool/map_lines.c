@@ -104,7 +104,8 @@ static int number_files(const struct collection *collection, struct sp_map_lines
 static int make_rows(struct collection *collection, struct sp_map_lines *lines)
 {
     struct numbered *files;
-    qsort(collection->rows, collection->count, sizeof *collection->rows, by_address);
+    if (collection->count > 0)
+        qsort(collection->rows, collection->count, sizeof *collection->rows, by_address);
     if (number_files(collection, lines, &files) != 0)
         return -1;
     lines->rows = calloc(collection->count + 1, sizeof *lines->rows);
