@@ -8,7 +8,7 @@ import math
 import pathlib
 import sys
 
-from results import Overhead, Walks
+from results import STATES, Overhead, Walks
 
 WIDTH, HEIGHT = 760, 420
 LEFT, RIGHT, TOP, BOTTOM = 70, 200, 44, 52
@@ -154,7 +154,7 @@ def draw_bars(title, unit, groups, colours, path, axis_of):
 def draw_states(walks, path):
     shown = ("frame pointers", "sp_backtrace", "sp_backtrace, no plugin", "unw_backtrace", "glibc backtrace")
     groups = []
-    for state in ("repeated", "changing", "never seen"):
+    for state in STATES:
         bars = []
         for walker in shown:
             build, name = ("plain", walker.split(",")[0]) if "no plugin" in walker else ("both", walker)

@@ -13,6 +13,8 @@ FIRST_NAMES = {
     "libgcc": "_Unwind_Backtrace",
 }
 
+STATES = ("repeated", "changing", "never")
+
 
 def rows_of(path):
     if not pathlib.Path(path).exists():
@@ -25,7 +27,7 @@ class Walks:
     """walk.csv or sweep.csv: the medians over the processes of each experiment's medians and quartiles."""
 
     KEY = ("pass", "build", "stack", "state", "start", "depth", "walker")
-    VALUES = ("frames", "ns_q1", "ns", "ns_q3", "per_chase", "per_chase_q1", "per_chase_q3", "per_unw", "per_unw_q1",
+    VALUES = ("same", "fresh", "frames", "ns_q1", "ns", "ns_q3", "per_chase", "per_chase_q1", "per_chase_q3", "per_unw", "per_unw_q1",
               "per_unw_q3", "per_own", "per_own_q1", "per_own_q3")
 
     def __init__(self, path):
@@ -63,15 +65,15 @@ class Firsts:
     def __init__(self, path):
         self.times = {}
         for row in rows_of(path):
-            key = (row["build"], row["stack"], row["start"], FIRST_NAMES.get(row["walker"], row["walker"]))
+            key = (row["build"], row["stack"], row["start"], int(row["depth"]), FIRST_NAMES.get(row["walker"], row["walker"]))
             self.times.setdefault(key, []).append(float(row["first_ns"]))
 
     def quartiles(self, *key):
         times = self.times.get(key, [])
         return quartiles(times) if times else None
 
-    def ratio(self, build, stack, start, walker, reference):
-        pairs = zip(self.times.get((build, stack, start, walker), []), self.times.get((build, stack, start, reference), []))
+    def ratio(self, build, stack, start, depth, walker, reference):
+        pairs = zip(*(self.times.get((build, stack, start, depth, name), []) for name in (walker, reference)))
         ratios = [time / other for time, other in pairs]
         return quartiles(ratios) if ratios else None
 

@@ -16,8 +16,19 @@ enum {
 /* A round's. Of stacks never seen there are only as many as there are return addresses for. */
 static const int stacks_a_round[] = {[STATE_REPEATED] = 1, [STATE_CHANGING] = 64, [STATE_NEVER] = 16};
 
-/* Not counted, before. */
-static const int warm_rounds[] = {[STATE_REPEATED] = 4, [STATE_CHANGING] = 4, [STATE_NEVER] = 2};
+/*
+ * Not counted, before. Where frames change they come from a working set, and what is measured is how it goes once
+ * nearly all of it has been walked: each place was drawn three times on average.
+ */
+static int warm_rounds(const struct experiment *experiment)
+{
+    if (experiment->state == STATE_NEVER)
+        return 2;
+    if (experiment->state == STATE_REPEATED)
+        return 4;
+    double changed = fmin(experiment->mean_depth, experiment->chain.levels);
+    return 1 + (int)(3 * experiment->chain.functions * FRAME_SITES / (changed * stacks_a_round[STATE_CHANGING]));
+}
 
 /* So that a stack of ten frames is not the harness's own frames alone. */
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
@@ -171,7 +182,8 @@ static void visit(struct chain *chain, const void *ucontext)
         if (experiment->state != STATE_REPEATED)
             end_block(experiment);
         run.visits[START_OWN] = run.visits[START_CONTEXT] = 0;
-        run.round++;
+        if (++run.round == 0)
+            history_count();
     }
 
     switch (experiment->state) {
@@ -201,7 +213,7 @@ void experiment_run(struct experiment *experiment)
 {
     run.experiment = experiment;
     run.period = clock_period();
-    run.round = -warm_rounds[experiment->state];
+    run.round = -warm_rounds(experiment);
     run.visits[START_OWN] = run.visits[START_CONTEXT] = 0;
     run.new_stack[START_OWN] = run.new_stack[START_CONTEXT] = true;
     experiment->chain.interrupt = experiment->context;

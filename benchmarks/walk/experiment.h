@@ -15,7 +15,7 @@
 
 #include <stdbool.h>
 
-enum { WALKERS_MAX = 8, ROUNDS_MAX = 4000, PCS_MAX = 1024 };
+enum { WALKERS_MAX = 9, ROUNDS_MAX = 4000, PCS_MAX = 1024 };
 
 enum state {
     STATE_REPEATED, /* the same stack again and again */

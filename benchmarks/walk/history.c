@@ -4,14 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ADDRESSES_MAX = 1 << 17 };
+enum { ADDRESSES_MAX = 1 << 20 };
 
 static void *noted[ADDRESSES_MAX];
-static int count, levels;
+static int count, counted_from, levels;
 
 void history_clear(void)
 {
-    count = 0;
+    count = counted_from = 0;
+}
+
+void history_count(void)
+{
+    counted_from = count;
 }
 
 void history_add(const struct chain *chain)
@@ -40,15 +45,15 @@ static int compare(const void *left, const void *right)
 struct history history_of_stacks(void)
 {
     static struct address sorted[ADDRESSES_MAX];
-    int same = 0, fresh = 0, later = count - levels;
-    if (later <= 0)
+    int same = 0, fresh = 0, first = counted_from > levels ? counted_from : levels;
+    if (first >= count)
         return (struct history){0, 0};
-    for (int i = levels; i < count; i++)
+    for (int i = first; i < count; i++)
         same += noted[i] == noted[i - levels];
     for (int i = 0; i < count; i++)
         sorted[i] = (struct address){noted[i], i};
     qsort(sorted, (size_t)count, sizeof *sorted, compare);
     for (int i = 0; i < count; i++)
-        fresh += sorted[i].index >= levels && (i == 0 || sorted[i].pc != sorted[i - 1].pc);
-    return (struct history){(double)same / later, (double)fresh / later};
+        fresh += sorted[i].index >= first && (i == 0 || sorted[i].pc != sorted[i - 1].pc);
+    return (struct history){(double)same / (count - first), (double)fresh / (count - first)};
 }

@@ -13,10 +13,13 @@ struct history {
 /* Forgets all stacks. */
 void history_clear(void);
 
+/* From now on stacks are counted; those before are only what a later one may have in common with. */
+void history_count(void);
+
 /* Notes the chain's stack; of so many stacks, later ones are not noted. Costs the measurement a copy of a few lines. */
 void history_add(const struct chain *chain);
 
-/* Of all stacks noted but the first. */
+/* Of all stacks that were counted. */
 struct history history_of_stacks(void);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Times walkers side by side on the same stacks: see experiment.h for how, and walk --help for what. */
 #include "experiment.h"
+#include "machine.h"
 #include "output.h"
 #include "quick.h"
 
@@ -13,17 +14,17 @@
 /* Frames of a walk that are no level: visitor and bottom below; chain_run, main and libc's start above. */
 enum { FRAMES_BESIDE_CHAIN = 9 };
 
-/* STATE_CHANGING takes its frames from a program's working set, not from all the functions there are. */
-enum { WORKING_SET = 100 };
+/* STATE_CHANGING takes its frames from a program's working set, not from all functions: 2,000 return addresses. */
+enum { WORKING_SET = 40 };
 
 static const struct walker *const all_walkers[] = {
-    &walker_frame_pointers, &walker_sp_backtrace, &walker_sp_walk, &walker_abseil,
-    &walker_unw_backtrace,  &walker_unw_step,     &walker_glibc,   &walker_libgcc,
+    &walker_frame_pointers, &walker_sp_backtrace, &walker_sp_walk, &walker_abseil,       &walker_unw_backtrace,
+    &walker_unw_step,       &walker_glibc,        &walker_libgcc,  &walker_libbacktrace,
 };
 enum { ALL_WALKERS = sizeof all_walkers / sizeof *all_walkers };
 
 struct options {
-    bool half, context, quick;
+    bool half, context, quick, machine;
     int depth, rounds, mean_depth;
     unsigned long seed;
     const char *states, *walkers;
@@ -43,6 +44,7 @@ static const struct argp_option descriptions[] = {
     {"mean-depth", 'm', "FRAMES", 0, "changing: mean number of frames that change (default: 8)", 0},
     {"seed", 'S', "N", 0, "of the stacks' shapes (default: 1)", 0},
     {"quick", 'q', NULL, 0, "print a short table, by default of all states and of the walkers that matter most", 0},
+    {"machine", 'M', NULL, 0, "print what the machine is, and no times of walks", 0},
     {0},
 };
 
@@ -82,6 +84,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
         break;
     case 'S':
         options->seed = (unsigned long)number(text, 0, 1L << 40, "seed");
+        break;
+    case 'M':
+        options->machine = true;
         break;
     case 'q':
         options->quick = true;
@@ -156,7 +161,9 @@ int main(int argc, char **argv)
         NULL,         NULL,
         NULL};
     argp_parse(&parser, argc, argv, 0, NULL, &options);
-    if (options.quick) {
+    if (options.machine) {
+        machine_print();
+    } else if (options.quick) {
         if (options.states)
             check_quick_states(options.states);
         quick_print(&(struct quick){options.states, options.walkers, options.depth, options.half, options.context,

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# measure.sh FOLDER [quick]: runs the walk experiments and writes FOLDER/walk.csv, sweep.csv and first.csv.
+# measure.sh FOLDER [quick]: runs the walk experiments and writes FOLDER/walk.csv, sweep.csv, first.csv and machine.txt.
 #
 # Each experiment is run in several processes, each with stacks of its own seed, and the whole series is gone through once
 # for each: so a slow spell of the machine falls on all alike. Walkers of one speed are measured together ("pass"), since
@@ -9,7 +9,7 @@
 set -eu
 results=$1
 bin=build/benchmarks/walk
-processes=5
+processes=7
 rounds=200
 first_processes=41
 if [ "${2-}" = quick ]; then
@@ -19,7 +19,7 @@ if [ "${2-}" = quick ]; then
 fi
 
 if ! grep -q walk-benchmarks build/build.ninja; then
-    echo "walk: libunwind or abseil is missing; nothing to compare" >&2
+    echo "walk: libunwind, abseil or the plugin is missing; nothing to compare" >&2
     exit 2
 fi
 if ! ninja -C build walk-benchmarks >build/benchmarks.log 2>&1; then
@@ -30,7 +30,7 @@ fi
 fast='frame pointers,sp_backtrace,abseil'
 frames='frame pointers,sp_walk'
 unwind='sp_backtrace,unw_backtrace'
-slow='unw_step,glibc,_Unwind'
+slow='unw_step,glibc,_Unwind,libbacktrace'
 
 # experiment FILE BUILD PASS OPTIONS...: appends its rows, with the pass and the process's number in front.
 experiment() {
@@ -50,59 +50,49 @@ experiment() {
 }
 
 rm -f "$results/walk.csv" "$results/sweep.csv" "$results/first.csv"
+"$bin/walk-both" --machine >"$results/machine.txt"
 for process in $(seq "$processes"); do
-    for pass in fast frames unwind slow; do
-        for depth in 10 40 100; do
-            experiment "$results/walk.csv" both "$pass" --depth "$depth"
-        done
-        for state in changing never; do
-            experiment "$results/walk.csv" both "$pass" --state "$state"
-        done
+    for depth in 10 40 100; do
         for state in repeated changing never; do
-            experiment "$results/walk.csv" both "$pass" --state "$state" --context
+            for start in '' --context; do
+                # shellcheck disable=SC2086 # one word or none
+                set -- --depth "$depth" --state "$state" $start
+                for pass in fast frames unwind slow; do
+                    experiment "$results/walk.csv" both "$pass" "$@"
+                done
+                for pass in unwind slow; do
+                    experiment "$results/walk.csv" plain "$pass" "$@"
+                    experiment "$results/walk.csv" words "$pass" "$@" --half
+                done
+                experiment "$results/walk.csv" words unwind "$@"
+            done
         done
-    done
-    for depth in 10 40; do
-        experiment "$results/walk.csv" plain unwind --depth "$depth"
-    done
-    for state in repeated changing never; do
-        for pass in unwind slow; do
-            experiment "$results/walk.csv" plain "$pass" --state "$state"
-            experiment "$results/walk.csv" plain "$pass" --state "$state" --context
-            experiment "$results/walk.csv" words "$pass" --state "$state" --half
-            experiment "$results/walk.csv" words "$pass" --state "$state" --half --context
-        done
-        experiment "$results/walk.csv" words unwind --state "$state"
     done
     for depth in 10 20 40 70 100 150 200 300; do
         for pass in fast frames unwind slow; do
             experiment "$results/sweep.csv" both "$pass" --depth "$depth"
         done
         experiment "$results/sweep.csv" plain unwind --depth "$depth"
+        experiment "$results/sweep.csv" words unwind --depth "$depth" --half
     done
 done
 
 # The walkers take turns, a process each. What a walker can't walk has no row.
-echo "build,stack,start,depth,walker,first_ns,second_ns,frames" >"$results/first.csv"
+echo "process,build,stack,start,depth,walker,first_ns,second_ns,frames" >"$results/first.csv"
 for process in $(seq "$first_processes"); do
-    for build in both plain words; do
-        for walker in frame_pointers sp_backtrace unw_backtrace unw_step glibc libgcc abseil; do
-            for stack in whole half; do
-                for start in own context; do
-                    # words is for the half covered stack, both and plain for the whole ones.
-                    case $build:$stack in
-                    both:half | plain:half | words:whole) continue ;;
-                    esac
-                    case $build:$walker in
-                    plain:frame_pointers | plain:abseil | words:frame_pointers | words:abseil) continue ;;
-                    esac
-                    words=
-                    [ $stack = whole ] || words=half
-                    [ $start = own ] || words="$words context"
-                    # shellcheck disable=SC2086 # zero, one or two words
-                    found=$("$bin/first-$build-$walker" 100 "$process" $words)
-                    echo "$build,$stack,$start,100,$walker,$(echo "$found" | tr ' ' ,)" >>"$results/first.csv"
-                done
+    for depth in 10 40 100; do
+        for program in "$bin"/first-both-* "$bin"/first-plain-* "$bin"/first-words-*; do
+            [ -x "$program" ] && [ -f "$program" ] || continue
+            name=${program##*/first-}
+            build=${name%%-*} walker=${name#*-}
+            for start in own context; do
+                # words is for the half covered stack, both and plain for the whole ones.
+                stack=whole words=
+                [ "$build" != words ] || stack=half words=half
+                [ $start = own ] || words="$words context"
+                # shellcheck disable=SC2086 # zero, one or two words
+                found=$("$program" "$depth" "$process" $words)
+                echo "$process,$build,$stack,$start,$depth,$walker,$(echo "$found" | tr ' ' ,)" >>"$results/first.csv"
             done
         done
     done

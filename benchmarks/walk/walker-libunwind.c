@@ -9,7 +9,7 @@
 #include <libunwind.h>
 #include <stddef.h>
 
-enum { CACHE_SIZE = 1024 };
+enum { CACHE_SIZE = 16384 };
 
 static int trace(const void *ucontext, void **pcs, int max)
 {

@@ -34,6 +34,7 @@ extern const struct walker walker_unw_backtrace;
 extern const struct walker walker_unw_step;
 extern const struct walker walker_glibc;
 extern const struct walker walker_libgcc;
+extern const struct walker walker_libbacktrace;
 extern const struct walker walker_abseil;
 
 #ifdef __cplusplus
