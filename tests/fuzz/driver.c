@@ -17,7 +17,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define INPUT_MOST 4096
+#define INPUT_MOST 16384
 #define SEEDS_MOST 256
 
 struct input {

@@ -4,8 +4,9 @@
 #
 #   sh tests/fuzz/run.sh N [TARGET...]     N executions of each target, or of those named
 #
-# A target is a file NAME_fuzz.c here; its first comment has a line "Sources: FILE-OR-FOLDER...", what to build it with, from
-# the top of the tree. Its seeds are in corpus/NAME. What libFuzzer adds stays in build/fuzz/NAME.corpus for the next run, and
+# A target is a file NAME_fuzz.c here; its first comment has lines "Sources: FILE-OR-FOLDER...", what to build it with, from
+# the top of the tree; if need be "Libraries: -lNAME..." (with other options) and "Longest: N", the most bytes of an input, if not 2048. Its
+# seeds are in corpus/NAME. What libFuzzer adds stays in build/fuzz/NAME.corpus for the next run, and
 # an input that crashed in build/fuzz/NAME.crash-*.
 # FUZZ_SEED=NUMBER makes another run of the same length.
 #
@@ -51,18 +52,29 @@ if ! clang $flags "$work/probe.c" -o "$work/probe" >"$work/probe.log" 2>&1; then
     exit 0
 fi
 
+# What a target's first comment tells under a heading.
+told() {
+    sed -n "s/^ \* $2: //p" "tests/fuzz/$1_fuzz.c"
+}
+
+# Short stacks of allocations and few freed blocks kept: half the time.
+ASAN_OPTIONS=quarantine_size_mb=4:malloc_context_size=2:max_malloc_fill_size=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
+export ASAN_OPTIONS
+
 run_target() {
     name=$1
     sources=
-    for source in $(sed -n 's/^ \* Sources: //p' "tests/fuzz/${name}_fuzz.c"); do
+    for source in $(told "$name" Sources); do
         [ ! -d "$source" ] || source=$(find "$source" -name '*.[cS]' | sort)
         sources="$sources $source"
     done
+    libraries=$(told "$name" Libraries)
+    longest=$(told "$name" Longest)
     # shellcheck disable=SC2086 # one file, one flag a word
-    clang $flags "tests/fuzz/${name}_fuzz.c" tests/fuzz/guarded.c $sources -o "$work/$name" || return 1
+    clang $flags "tests/fuzz/${name}_fuzz.c" tests/fuzz/guarded.c $sources $libraries -o "$work/$name" || return 1
     mkdir -p "$work/$name.corpus"
     status=0
-    "$work/$name" "-runs=$executions" -max_len=2048 -timeout=10 "-seed=${FUZZ_SEED:-1}" -print_final_stats=1 \
+    "$work/$name" "-runs=$executions" "-max_len=${longest:-2048}" -timeout=10 "-seed=${FUZZ_SEED:-1}" -print_final_stats=1 \
         "-artifact_prefix=$work/$name." "$work/$name.corpus" "tests/fuzz/corpus/$name" >"$work/$name.log" 2>&1 || status=$?
     if [ $status != 0 ]; then
         tail -n 40 "$work/$name.log"
