@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""plot.py RESULTS PLOTS: draws the charts PLOTS/depth.svg, states.svg and overhead.svg from the CSV files in RESULTS.
+"""plot.py RESULTS CHARTS: draws the charts CHARTS/depth.svg, states.svg and overhead.svg from the CSV files in RESULTS.
 
 The charts carry their own colours for light and dark pages.
 """
@@ -10,8 +10,8 @@ import sys
 
 from results import STATES, Overhead, Walks
 
-WIDTH, HEIGHT = 760, 420
-LEFT, RIGHT, TOP, BOTTOM = 70, 200, 44, 52
+WIDTH, HEIGHT = 800, 420
+LEFT, RIGHT, TOP, BOTTOM = 70, 225, 44, 52
 
 STYLE = """<style>
 text { font: 13px sans-serif; fill: #333 } .title { font-weight: bold; font-size: 15px } .axis { stroke: #999 }
@@ -26,14 +26,25 @@ COLOURS = {
     "frame pointers": "#7f7f7f",
     "abseil": "#bcbd22",
     "sp_backtrace": "#d62728",
+    "sp_backtrace, half and half": "#ff7f0e",
     "sp_backtrace, no plugin": "#ff9896",
+    "sp_walk": "#8c564b",
     "unw_backtrace": "#1f77b4",
     "unw_step": "#17becf",
     "glibc backtrace": "#2ca02c",
     "_Unwind_Backtrace": "#9467bd",
+    "libbacktrace": "#e377c2",
 }
+# Where a series is not the walker of its name on a stack with words and frame pointers: the build and the stack.
+COVERS = {"no plugin": ("plain", "whole"), "half and half": ("words", "half")}
 BUILD_COLOURS = {"frame-pointers": "#7f7f7f", "words": "#d62728"}
 BUILD_NAMES = {"frame-pointers": "frame pointers", "words": "words"}
+
+
+def cell_of(walks, series, state, depth):
+    """The measurement of one of COLOURS."""
+    walker, _, cover = series.partition(", ")
+    return walks.find(*COVERS.get(cover, ("both", "whole")), state, "own", depth, walker)
 
 
 class Drawing:
@@ -98,8 +109,7 @@ def draw_depths(walks, path):
     series = {}
     depths = sorted({int(key[5]) for key in walks.cells})
     for walker in COLOURS:
-        build, name = ("plain", walker.split(",")[0]) if "no plugin" in walker else ("both", walker)
-        points = [(depth, walks.find(build, "whole", "repeated", "own", depth, name)) for depth in depths]
+        points = [(depth, cell_of(walks, walker, "repeated", depth)) for depth in depths]
         points = [(depth, cell["ns"] / cell["frames"]) for depth, cell in points if cell]
         if points:
             series[walker] = points
@@ -152,16 +162,16 @@ def draw_bars(title, unit, groups, colours, path, axis_of):
 
 
 def draw_states(walks, path):
-    shown = ("frame pointers", "sp_backtrace", "sp_backtrace, no plugin", "unw_backtrace", "glibc backtrace")
+    shown = ("frame pointers", "sp_backtrace", "sp_backtrace, half and half", "sp_backtrace, no plugin",
+             "unw_backtrace", "glibc backtrace")
     groups = []
     for state in STATES:
         bars = []
         for walker in shown:
-            build, name = ("plain", walker.split(",")[0]) if "no plugin" in walker else ("both", walker)
-            cell = walks.find(build, "whole", state, "own", 100, name)
+            cell = cell_of(walks, walker, state, 100)
             if cell:
                 bars.append((walker, *(cell[value] / cell["frames"] for value in ("ns", "ns_q1", "ns_q3"))))
-        groups.append((state, bars))
+        groups.append(("never seen" if state == "never" else state, bars))
     values = [value for _, bars in groups for bar in bars for value in bar[1:]]
     if not values:
         return
@@ -208,7 +218,7 @@ def main():
     results, plots = map(pathlib.Path, sys.argv[1:])
     draw_depths(Walks(results / "sweep.csv"), plots / "depth.svg")
     draw_states(Walks(results / "walk.csv"), plots / "states.svg")
-    overhead = Overhead(results / "overhead.csv")
+    overhead = Overhead(results / "overhead.csv", results / "times.csv")
     if overhead.programs:
         draw_overhead(overhead, "instructions", "Instructions more than the plain -O2 build's", plots / "instructions.svg")
         draw_overhead(overhead, "time", "Time more than the plain -O2 build's", plots / "time.svg")

@@ -5,6 +5,7 @@ Times are medians over rounds, then over processes; behind ± is half the distan
 ratios within each round.
 """
 
+import datetime
 import pathlib
 import sys
 
@@ -193,10 +194,10 @@ def add_first_goals(goals, firsts):
 
 
 def add_overhead_goals(goals, overhead):
-    for measure in ("instructions", "time"):
-        words, pointers = overhead.mean("words", measure), overhead.mean("frame-pointers", measure)
-        goals.at_most(f"{measure} added by words / by frame pointers (geometric means)", 0.5,
-                      ((words - 1) / (pointers - 1), None, None) if words and pointers and pointers > 1 else None)
+    words, pointers = overhead.mean("words", "instructions"), overhead.mean("frame-pointers", "instructions")
+    goals.at_most("instructions added by words / by frame pointers (geometric means)", 0.5,
+                  ((words - 1) / (pointers - 1), None, None) if words and pointers and pointers > 1 else None)
+    goals.at_most("time added by words / by frame pointers (geometric means)", 0.5, overhead.added_time_share())
     most, program = max((overhead.ratio(program, "words", "time") or 0, program) for program in overhead.programs)
     goals.at_most(f"time with words / plain, the worst program ({program})", 1.03,
                   (most, *(overhead.spread(program, "words", "time") or (None, None))))
@@ -205,10 +206,14 @@ def add_overhead_goals(goals, overhead):
 
 def main():
     folder = pathlib.Path(sys.argv[1])
-    walks, firsts, overhead = Walks(folder / "walk.csv"), Firsts(folder / "first.csv"), Overhead(folder / "overhead.csv")
+    walks, firsts = Walks(folder / "walk.csv"), Firsts(folder / "first.csv")
+    overhead = Overhead(folder / "overhead.csv", folder / "times.csv")
     machine = folder / "machine.txt"
     if machine.exists():
         print(f"\n{machine.read_text(encoding='utf-8').strip()}")
+    for path in (folder / name for name in ("walk.csv", "first.csv", "overhead.csv")):
+        if path.exists():
+            print(f"{path.name} is of {datetime.datetime.fromtimestamp(path.stat().st_mtime):%Y-%m-%d %H:%M}")
     goals = Goals()
     if walks.cells:
         print_depths(walks)

@@ -4,6 +4,7 @@
 import csv
 import math
 import pathlib
+import random
 import statistics
 
 # As first.csv names the walkers, and as people do.
@@ -81,9 +82,13 @@ class Firsts:
 class Overhead:
     """overhead.csv: one row a program, build and measure, with the value of the plain build for each."""
 
-    def __init__(self, path):
+    def __init__(self, path, times_path):
         self.values = {}
         self.programs = []
+        self.times = {}
+        for row in rows_of(times_path):
+            runs = self.times.setdefault(row["program"], {})
+            runs.setdefault(row["build"], []).append(float(row["seconds"]))
         for row in rows_of(path):
             if row["program"] not in self.programs:
                 self.programs.append(row["program"])
@@ -104,6 +109,32 @@ class Overhead:
         ratios = [self.ratio(program, build, measure) for program in self.programs]
         ratios = [ratio for ratio in ratios if ratio]
         return math.exp(statistics.fmean(math.log(ratio) for ratio in ratios)) if ratios else None
+
+
+    def added_time_share(self):
+        """
+        What words add to the time, as a share of what frame pointers add (geometric means): None, or the share and
+        quartiles of it over rounds drawn anew, which say how sure it is.
+        """
+        if not self.times:
+            return None
+        draw = random.Random(1)
+
+        def share(pick):
+            logs = {"words": [], "frame-pointers": []}
+            for runs in self.times.values():
+                rounds = pick(len(runs["plain"]))
+                for build, log in logs.items():
+                    log.append(math.log(statistics.median(runs[build][n] / runs["plain"][n] for n in rounds)))
+            words, pointers = (math.exp(statistics.fmean(log)) - 1 for log in logs.values())
+            return words / pointers if pointers > 0 else None
+
+        found = share(range)
+        again = [share(lambda count: draw.choices(range(count), k=count)) for _ in range(400)]
+        if found is None or None in again:
+            return None
+        low, _, high = quartiles(again)
+        return found, low, high
 
 
 def quartiles(values):

@@ -2,10 +2,10 @@
 """measure.py RESULTS [quick]: what frame words, and what frame pointers, cost the programs that have them.
 
 Builds each program plain (-O2), with frame pointers and with words, and writes RESULTS/overhead.csv: a row a program, build
-and measure, each as a ratio to the plain build.
+and measure, each as a ratio to the plain build. RESULTS/times.csv has each run's time.
 
     instructions  executed, counted by callgrind
-    time          of the user's processor time, in pairs run one after the other; quartiles over the pairs
+    time          of the processor in user mode, each run beside a run of the plain build; quartiles over the pairs
     text          bytes of .text
     file          bytes of the stripped file
     stack         bytes of stack a function, the mean over the functions (-fstack-usage)
@@ -38,10 +38,10 @@ PROGRAMS = {
     "sqlite": (["--memdb", "--size", "20"], ["--memdb", "--size", "4"]),
     "lua": ([WORKLOAD, "3"], [WORKLOAD, "1"]),
     "bzip2": (["-c"], ["-c"]),
-    "zlib": ([], []),
+    "zlib": (["-9"], ["-9"]),
     "zstd": (["-q", "-c", "-12"], ["-q", "-c", "-12"]),
     "jsoncpp": (["40"], ["8"]),
-    "calls": (["20"], ["4"]),
+    "calls": (["40"], ["4"]),
 }
 # Their standard input, of so many bytes of program text.
 COMPRESSORS = ("bzip2", "zlib", "zstd")
@@ -108,15 +108,19 @@ def run_once(command, source, processor):
     return usage.ru_utime
 
 
-def time_ratios(program, outs, rounds):
+def time_ratios(program, outs, rounds, write_time):
     """For each build but the first, its times' ratios to the plain build's of the same round."""
     processors = sorted(os.sched_getaffinity(0))
     names = list(outs)
     ratios = {name: [] for name in names[1:]}
+    for out in outs.values():
+        run_once(*command_of(program, out, False), processors[0])
     for turn in range(rounds):
         order = names[turn % len(names):] + names[:turn % len(names)]
         processor = processors[turn % len(processors)]
         times = {name: run_once(*command_of(program, outs[name], False), processor) for name in order}
+        for name in names:
+            write_time(program, turn, name, times[name])
         for name in names[1:]:
             ratios[name].append(times[name] / times[names[0]])
     return ratios
@@ -141,7 +145,7 @@ def stack_usage(program, name):
     return usage
 
 
-def measure(program, rounds, write):
+def measure(program, rounds, write, write_time):
     outs = {}
     for name, flags in BUILDS.items():
         outs[name] = build(program, name, flags)
@@ -149,7 +153,7 @@ def measure(program, rounds, write):
             return
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         instructions = dict(zip(outs, pool.map(lambda out: count_instructions(program, out), outs.values())))
-    ratios = time_ratios(program, {**outs, "again": outs["plain"]}, rounds)
+    ratios = time_ratios(program, {**outs, "again": outs["plain"]}, rounds, write_time)
     for name, found in ratios.items():
         first, median, third = statistics.quantiles(found, n=4, method="inclusive")
         write(program, name, "time", median, first, third)
@@ -177,21 +181,24 @@ def make_inputs():
 
 def main():
     results = pathlib.Path(sys.argv[1]).resolve()
-    rounds = 5 if "quick" in sys.argv[2:] else 41
+    rounds = 7 if "quick" in sys.argv[2:] else 61
     if not PLUGIN.exists():
         fail(f"{PLUGIN.relative_to(ROOT)} is not built")
     WORK.mkdir(parents=True, exist_ok=True)
     make_inputs()
-    with open(results / "overhead.csv", "w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["program", "build", "measure", "ratio", "ratio_q1", "ratio_q3"])
+    with (open(results / "overhead.csv", "w", encoding="utf-8", newline="") as ratios_file,
+          open(results / "times.csv", "w", encoding="utf-8", newline="") as times_file):
+        ratios, times = csv.writer(ratios_file), csv.writer(times_file)
+        ratios.writerow(["program", "build", "measure", "ratio", "ratio_q1", "ratio_q3"])
+        times.writerow(["program", "round", "build", "seconds"])
 
         def write(program, name, measured, ratio, first=None, third=None):
-            writer.writerow([program, name, measured, f"{ratio:.6f}", *("" if q is None else f"{q:.6f}" for q in (first, third))])
-            file.flush()
+            quartiles = ("" if q is None else f"{q:.6f}" for q in (first, third))
+            ratios.writerow([program, name, measured, f"{ratio:.6f}", *quartiles])
+            ratios_file.flush()
 
         for program in PROGRAMS:
-            measure(program, rounds, write)
+            measure(program, rounds, write, lambda *row: times.writerow(row))
 
 
 if __name__ == "__main__":
