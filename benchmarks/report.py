@@ -9,7 +9,7 @@ import datetime
 import pathlib
 import sys
 
-from results import STATES, Firsts, Overhead, Walks
+from results import STATES, Firsts, Overhead, Walks, rows_of
 
 WALKERS = ("frame pointers", "abseil", "sp_backtrace", "sp_walk", "unw_backtrace", "unw_step", "glibc backtrace",
            "_Unwind_Backtrace", "libbacktrace")
@@ -72,6 +72,13 @@ def print_stacks(walks):
         if cell:
             print(f"  {STATE_NAMES[state]}: {cell['same'] * 100:.0f} % of the frames are as in the stack before, "
                   f"{cell['fresh'] * 100:.0f} % of the return addresses were in no stack before")
+
+
+def print_change(rows):
+    lines = [[row["program"].removesuffix("-plain"), row["samples"], row["depth"], row["changed"], row["q1"], row["median"],
+              row["q3"], row["p90"], row["pcs"]] for row in rows]
+    table("stacks of real programs, sampled each millisecond: frames, how many of them changed since the sample before",
+          ["", "samples", "frames", "changed, mean", "q1", "median", "q3", "p90", "distinct pcs"], lines)
 
 
 def print_ratios(walks):
@@ -222,6 +229,9 @@ def main():
         print_stacks(walks)
         print_ratios(walks)
         add_walk_goals(goals, walks)
+    change = rows_of(folder / "change.csv")
+    if change:
+        print_change(change)
     if firsts.times:
         print_firsts(firsts)
         add_first_goals(goals, firsts)

@@ -2,7 +2,8 @@
 """measure.py RESULTS [quick]: what frame words, and what frame pointers, cost the programs that have them.
 
 Builds each program plain (-O2), with frame pointers and with words, and writes RESULTS/overhead.csv: a row a program, build
-and measure, each as a ratio to the plain build. RESULTS/times.csv has each run's time.
+and measure, each as a ratio to the plain build. RESULTS/times.csv has each run's time, and RESULTS/change.csv how much of the plain
+program's stack changes between the samples of a profiler (benchmarks/walk/change.c).
 
     instructions  executed, counted by callgrind
     time          of the processor in user mode, each run beside a run of the plain build; quartiles over the pairs
@@ -27,6 +28,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "overhead"
 PLUGIN = ROOT / "build" / "compiler-plugin" / "gcc-12" / "spwalk.so"
+SAMPLER = ROOT / "build" / "benchmarks" / "walk" / "libchange.so"
 BUILDS = {
     "plain": ["-O2"],
     "frame-pointers": ["-O2", "-fno-omit-frame-pointer"],
@@ -126,6 +128,17 @@ def time_ratios(program, outs, rounds, write_time):
     return ratios
 
 
+def sample_stacks(program, out, results):
+    """Adds the program's row to change.csv."""
+    command, source = command_of(program, out, False)
+    environment = {**os.environ, "LD_PRELOAD": str(SAMPLER), "CHANGE_FILE": str(results / "change.csv")}
+    with open(source, "rb") as standard_input:
+        done = subprocess.run(command, env=environment, stdin=standard_input, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        fail(f"{out.name} with {SAMPLER.name}: {done.stderr.strip() or done.returncode}")
+
+
 def sizes_of(out):
     sections = subprocess.run(["size", "-A", str(out)], capture_output=True, text=True, check=True).stdout
     text = int(re.search(r"^\.text\s+(\d+)", sections, re.M)[1])
@@ -146,11 +159,13 @@ def stack_usage(program, name):
 
 
 def measure(program, rounds, write, write_time):
-    outs = {}
-    for name, flags in BUILDS.items():
-        outs[name] = build(program, name, flags)
-        if not outs[name]:
-            return
+    # The first fetches the source, and the others can be built at once.
+    outs = {"plain": build(program, "plain", BUILDS["plain"])}
+    if not outs["plain"]:
+        return
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        others = {name: flags for name, flags in BUILDS.items() if name != "plain"}
+        outs.update(zip(others, pool.map(lambda item: build(program, *item), others.items())))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         instructions = dict(zip(outs, pool.map(lambda out: count_instructions(program, out), outs.values())))
     ratios = time_ratios(program, {**outs, "again": outs["plain"]}, rounds, write_time)
@@ -189,6 +204,7 @@ def main():
     with (open(results / "overhead.csv", "w", encoding="utf-8", newline="") as ratios_file,
           open(results / "times.csv", "w", encoding="utf-8", newline="") as times_file):
         ratios, times = csv.writer(ratios_file), csv.writer(times_file)
+        (results / "change.csv").write_text("program,samples,depth,changed,q1,median,q3,p90,pcs\n", encoding="utf-8")
         ratios.writerow(["program", "build", "measure", "ratio", "ratio_q1", "ratio_q3"])
         times.writerow(["program", "round", "build", "seconds"])
 
@@ -199,6 +215,8 @@ def main():
 
         for program in PROGRAMS:
             measure(program, rounds, write, lambda *row: times.writerow(row))
+            if SAMPLER.exists() and (WORK / f"{program}-plain").exists():
+                sample_stacks(program, WORK / f"{program}-plain", results)
 
 
 if __name__ == "__main__":
