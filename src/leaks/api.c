@@ -46,7 +46,8 @@ void sp_leaks_report(void)
 
 void sp_leaks_mark_all_reported(void)
 {
-    leaks_report_mark_all();
+    __builtin_unwind_init();
+    leaks_report_mark_all(leaks_sp());
 }
 
 int sp_leaks_ignore(const void *block)

@@ -2,6 +2,7 @@
 #include "leaks/block.h"
 
 #include "leaks/error.h"
+#include "leaks/thread.h"
 #include "leaks/trace.h"
 
 #include <spwalk.h>
@@ -11,13 +12,21 @@ uint32_t leaks_epoch, leaks_is_off, leaks_is_partial;
 uint64_t leaks_lost, leaks_start_tick;
 __thread int32_t leaks_thread_off __attribute__((tls_model("initial-exec")));
 
-static __thread uint64_t since_sample __attribute__((tls_model("initial-exec")));
-
 /* The extents of this library's code, whose frames are no part of a stack. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char etext[] __attribute__((visibility("hidden")));
 
 enum { OWN_FRAMES = 6 };
+
+uint32_t leaks_trace_of(const struct sp_own_registers *caller)
+{
+    void *pcs[LEAKS_FRAMES_MAX];
+    struct sp_start start = sp_start_own(caller);
+    struct sp_sink sink = {pcs, NULL, (int)leaks_options.frames};
+    enum sp_end end;
+    int count = sp_walk_fast(&start, &sink, &end);
+    return leaks_trace_intern(pcs, (unsigned)count, end == SP_END_FULL);
+}
 
 __attribute__((noinline)) uint32_t leaks_trace_here(void)
 {
@@ -33,66 +42,57 @@ __attribute__((noinline)) uint32_t leaks_trace_here(void)
     return leaks_trace_intern(pcs + first, depth, is_cut);
 }
 
-static bool is_sampled(void)
+static void put_record(uint16_t slot, uintptr_t address, size_t size, enum leaks_kind kind, uint32_t trace,
+                       struct leaks_thread *thread)
 {
-    if (__builtin_expect(leaks_options.sample <= 1, 1))
-        return true;
-    if (++since_sample < leaks_options.sample)
-        return false;
-    since_sample = 0;
-    return true;
+    struct leaks_record *record = leaks_record_at(address, slot);
+    uint64_t slack = (uintptr_t)record - address - size;
+    if (__builtin_expect(slack >= LEAKS_SLACK_FAR, 0)) {
+        ((uint64_t *)record)[-1] = slack;
+        slack = LEAKS_SLACK_FAR;
+    }
+    *record = (struct leaks_record){.trace = trace,
+                                    .thread = thread->number,
+                                    .kind = kind,
+                                    .is_guarded = leaks_options.guard,
+                                    .serial = leaks_serial_next(thread),
+                                    .slack = slack,
+                                    .time = leaks_ticks_passed(),
+                                    .epoch = leaks_epoch};
+    if (leaks_options.guard) {
+        uint64_t word = leaks_guard_word(address);
+        memcpy((char *)address + size, &word, sizeof word);
+    }
 }
 
-static void fill(struct leaks_record *record, struct leaks_thread *thread, uintptr_t address, size_t size,
-                 unsigned kind, uint32_t trace)
-{
-    record->serial = leaks_serial_next(thread);
-    record->time = leaks_tick();
-    record->size = size;
-    record->kind = kind & 15;
-    record->epoch = leaks_epoch & 255;
-    record->hidden = 0;
-    record->trace = trace;
-    record->thread = thread->thread;
-    __atomic_store_n(&record->address, address, __ATOMIC_RELEASE);
-}
-
-static unsigned put_guard(uintptr_t address, size_t size, unsigned kind)
-{
-    if (!leaks_options.guard)
-        return kind;
-    uint64_t word = leaks_guard_word(address);
-    memcpy((char *)address + size, &word, sizeof word);
-    return kind | LEAKS_GUARDED;
-}
-
-void leaks_block_add(void *block, size_t size, enum leaks_kind kind)
+void leaks_block_add(void *block, size_t size, enum leaks_kind kind, bool is_wanted,
+                     const struct sp_own_registers *caller)
 {
     uintptr_t address = (uintptr_t)block;
-    if (block == NULL)
+    if (__builtin_expect(block == NULL, 0))
         return;
-    uint32_t *slot = leaks_slot_make(address);
+    uint16_t *slot = leaks_slot_make(address);
     if (__builtin_expect(slot == NULL, 0)) {
         __atomic_fetch_add(&leaks_lost, 1, __ATOMIC_RELAXED);
         return;
     }
-    *slot = LEAKS_SLOT_UNTRACKED + kind;
-    if (!leaks_wants(size) || !is_sampled()) {
+    if (__builtin_expect(!is_wanted, 0)) {
         leaks_is_partial = 1;
+        *slot = (uint16_t)(LEAKS_SLOT_UNTRACKED + kind);
         return;
     }
-    uint32_t trace = leaks_trace_here();
+    uint32_t trace = leaks_trace_of(caller);
     struct leaks_thread *thread = leaks_thread_take();
-    uint32_t number = thread == NULL ? 0 : leaks_record_take(thread);
-    if (__builtin_expect(number == 0, 0)) {
+    if (__builtin_expect(thread == NULL, 0)) {
         leaks_is_partial = 1;
         __atomic_fetch_add(&leaks_lost, 1, __ATOMIC_RELAXED);
-    } else {
-        fill(leaks_record_get(number), thread, address, size, put_guard(address, size, kind), trace);
-        *slot = number;
+        *slot = (uint16_t)(LEAKS_SLOT_UNTRACKED + kind);
+        return;
     }
-    if (thread != NULL)
-        leaks_thread_give_back(thread);
+    uint16_t value = leaks_slot_value(address);
+    put_record(value, address, size, kind, trace, thread);
+    __atomic_store_n(slot, value, __ATOMIC_RELEASE);
+    leaks_thread_give_back(thread);
 }
 
 /* The newest of what any thread freed at this address, copied to *freed. */
@@ -108,16 +108,15 @@ static bool find_freed(uintptr_t address, struct leaks_freed *freed)
     return is_found;
 }
 
-static void report_unknown(uintptr_t address, enum leaks_kind kind, bool is_realloc)
+static void report_unknown(uintptr_t address, uint16_t slot, enum leaks_kind kind, bool is_realloc)
 {
-    struct leaks_error error = {.type = LEAKS_INVALID_FREE,
+    struct leaks_error error = {.type = slot == LEAKS_SLOT_FREED ? LEAKS_DOUBLE_FREE : LEAKS_INVALID_FREE,
                                 .address = address,
                                 .freed_as = (uint8_t)kind,
                                 .is_realloc = is_realloc,
                                 .here = leaks_trace_here()};
     struct leaks_freed freed = {0};
-    if (find_freed(address, &freed)) {
-        error.type = LEAKS_DOUBLE_FREE;
+    if (slot == LEAKS_SLOT_FREED && find_freed(address, &freed)) {
         error.size = freed.size;
         error.serial = freed.serial;
         error.allocated = freed.trace;
@@ -126,34 +125,19 @@ static void report_unknown(uintptr_t address, enum leaks_kind kind, bool is_real
     leaks_error_add(&error);
 }
 
-void leaks_block_check(const struct leaks_record *record, enum leaks_kind kind, uint32_t here)
+void leaks_block_damaged(const struct leaks_record *record, uintptr_t address, uint64_t size, enum leaks_kind kind,
+                         uint32_t here)
 {
-    uint64_t word;
-    if (!(record->kind & LEAKS_GUARDED))
-        return;
-    memcpy(&word, (const char *)record->address + record->size, sizeof word);
-    word ^= leaks_guard_word(record->address);
-    if (__builtin_expect(word == 0, 1))
-        return;
     struct leaks_error error = {.type = LEAKS_OVERRUN,
-                                .address = record->address,
-                                .size = record->size,
+                                .address = address,
+                                .size = size,
                                 .serial = record->serial,
                                 .allocated = record->trace,
-                                .allocated_as = (uint8_t)leaks_record_kind(record),
+                                .allocated_as = record->kind,
                                 .freed_as = (uint8_t)kind,
                                 .here = here,
-                                .found = word};
+                                .found = leaks_guard_damage(record, address, size)};
     leaks_error_add(&error);
-}
-
-static bool is_guard_good(const struct leaks_record *record)
-{
-    uint64_t word;
-    if (!(record->kind & LEAKS_GUARDED))
-        return true;
-    memcpy(&word, (const char *)record->address + record->size, sizeof word);
-    return word == leaks_guard_word(record->address);
 }
 
 static void report_mismatch(const struct leaks_record *record, uintptr_t address, enum leaks_kind allocated,
@@ -161,7 +145,7 @@ static void report_mismatch(const struct leaks_record *record, uintptr_t address
 {
     struct leaks_error error = {.type = LEAKS_MISMATCH,
                                 .address = address,
-                                .size = record == NULL ? 0 : record->size,
+                                .size = record == NULL ? 0 : leaks_record_size(record, address),
                                 .serial = record == NULL ? 0 : record->serial,
                                 .allocated = record == NULL ? 0 : record->trace,
                                 .allocated_as = (uint8_t)allocated,
@@ -170,99 +154,105 @@ static void report_mismatch(const struct leaks_record *record, uintptr_t address
     leaks_error_add(&error);
 }
 
+/* What is wrong with a block that is being freed as `kind`; false where there is none at the address. */
+static __attribute__((noinline, cold)) bool check_without_record(uintptr_t address, uint16_t slot, enum leaks_kind kind,
+                                                                 bool is_realloc)
+{
+    if (slot == LEAKS_SLOT_NONE || slot == LEAKS_SLOT_FREED) {
+        report_unknown(address, slot, kind, is_realloc);
+        return false;
+    }
+    if (slot - LEAKS_SLOT_UNTRACKED != (int)kind)
+        report_mismatch(NULL, address, (enum leaks_kind)(slot - LEAKS_SLOT_UNTRACKED), kind);
+    return true;
+}
+
+static inline __attribute__((always_inline)) void check_record(const struct leaks_record *record, uintptr_t address,
+                                                               uint64_t size, enum leaks_kind kind)
+{
+    if (__builtin_expect(record->kind != kind, 0))
+        report_mismatch(record, address, record->kind, kind);
+    if (__builtin_expect(leaks_guard_damage(record, address, size) != 0, 0))
+        leaks_block_damaged(record, address, size, kind, leaks_trace_here());
+}
+
 bool leaks_block_remove(void *block, enum leaks_kind kind)
 {
     uintptr_t address = (uintptr_t)block;
     if (block == NULL)
         return true;
-    uint32_t *slot = leaks_slot_find(address);
-    uint32_t number = slot == NULL ? LEAKS_SLOT_NONE : __atomic_exchange_n(slot, LEAKS_SLOT_NONE, __ATOMIC_RELAXED);
-    if (__builtin_expect(number < LEAKS_SLOT_RECORDS, 0)) {
-        if (number == LEAKS_SLOT_NONE) {
-            report_unknown(address, kind, false);
+    uint16_t *slot = leaks_slot_find(address), value = slot == NULL ? LEAKS_SLOT_NONE : *slot;
+    if (__builtin_expect(value < LEAKS_SLOT_LARGE, 0)) {
+        if (!check_without_record(address, value, kind, false))
             return false;
-        }
-        if (number - LEAKS_SLOT_UNTRACKED != kind)
-            report_mismatch(NULL, address, (enum leaks_kind)(number - LEAKS_SLOT_UNTRACKED), kind);
+        *slot = LEAKS_SLOT_FREED;
         return true;
     }
-    struct leaks_record *record = leaks_record_get(number);
-    if (__builtin_expect(leaks_record_kind(record) != kind, 0))
-        report_mismatch(record, address, leaks_record_kind(record), kind);
-    if (__builtin_expect(!is_guard_good(record), 0))
-        leaks_block_check(record, kind, leaks_trace_here());
+    const struct leaks_record *record = leaks_record_at(address, value);
+    uint64_t size = leaks_record_size(record, address);
+    check_record(record, address, size, kind);
     uint32_t free_trace = leaks_options.free_stacks ? leaks_trace_here() : 0;
     struct leaks_thread *thread = leaks_thread_take();
     if (thread != NULL) {
         thread->freed[thread->freed_count++ % LEAKS_FREED_MAX] =
-            (struct leaks_freed){address, record->size, record->serial, record->trace, free_trace};
-    }
-    __atomic_store_n(&record->address, 0, __ATOMIC_RELEASE);
-    if (thread != NULL) {
-        leaks_record_give_back(thread, number);
+            (struct leaks_freed){address, size, record->serial, record->trace, free_trace};
         leaks_thread_give_back(thread);
     }
+    __atomic_store_n(slot, LEAKS_SLOT_FREED, __ATOMIC_RELEASE);
     return true;
 }
 
-bool leaks_block_take_out(void *block, struct leaks_moving *moving)
+bool leaks_block_take_out(void *block, uint16_t *slot)
 {
     uintptr_t address = (uintptr_t)block;
-    uint32_t *slot = leaks_slot_find(address);
-    moving->slot = slot == NULL ? LEAKS_SLOT_NONE : __atomic_exchange_n(slot, LEAKS_SLOT_NONE, __ATOMIC_RELAXED);
-    moving->size = SIZE_MAX;
-    if (moving->slot == LEAKS_SLOT_NONE) {
-        report_unknown(address, LEAKS_MALLOC, true);
-        return false;
+    uint16_t *place = leaks_slot_find(address);
+    *slot = place == NULL ? LEAKS_SLOT_NONE : *place;
+    if (*slot < LEAKS_SLOT_LARGE) {
+        if (!check_without_record(address, *slot, LEAKS_MALLOC, true))
+            return false;
+    } else {
+        const struct leaks_record *record = leaks_record_at(address, *slot);
+        check_record(record, address, leaks_record_size(record, address), LEAKS_MALLOC);
     }
-    const struct leaks_record *record = moving->slot < LEAKS_SLOT_RECORDS ? NULL : leaks_record_get(moving->slot);
-    enum leaks_kind kind =
-        record == NULL ? (enum leaks_kind)(moving->slot - LEAKS_SLOT_UNTRACKED) : leaks_record_kind(record);
-    if (kind != LEAKS_MALLOC)
-        report_mismatch(record, address, kind, LEAKS_MALLOC);
-    if (record != NULL) {
-        moving->size = record->size;
-        if (!is_guard_good(record))
-            leaks_block_check(record, LEAKS_MALLOC, leaks_trace_here());
-    }
+    __atomic_store_n(place, LEAKS_SLOT_FREED, __ATOMIC_RELEASE);
     return true;
 }
 
-void leaks_block_put_back(void *block, const struct leaks_moving *moving)
+void leaks_block_put_back(void *block, uint16_t slot)
 {
-    uint32_t *slot = leaks_slot_find((uintptr_t)block);
-    if (slot != NULL)
-        *slot = moving->slot;
+    uint16_t *place = leaks_slot_find((uintptr_t)block);
+    if (place != NULL)
+        *place = slot;
 }
 
-void leaks_block_moved(void *block, size_t size, const struct leaks_moving *moving)
+static struct leaks_record *find_record(const void *block)
 {
-    struct leaks_thread *thread;
-    if (moving->slot >= LEAKS_SLOT_RECORDS && (thread = leaks_thread_take()) != NULL) {
-        __atomic_store_n(&leaks_record_get(moving->slot)->address, 0, __ATOMIC_RELEASE);
-        leaks_record_give_back(thread, moving->slot);
-        leaks_thread_give_back(thread);
-    }
-    leaks_block_add(block, size, LEAKS_MALLOC);
-}
-
-static const struct leaks_record *find_record(const void *block)
-{
-    uint32_t *slot = leaks_slot_find((uintptr_t)block);
-    return slot == NULL || *slot < LEAKS_SLOT_RECORDS ? NULL : leaks_record_get(*slot);
+    uint16_t *slot = leaks_slot_find((uintptr_t)block);
+    return slot == NULL || *slot < LEAKS_SLOT_LARGE ? NULL : leaks_record_at((uintptr_t)block, *slot);
 }
 
 size_t leaks_block_size(const void *block)
 {
     const struct leaks_record *record = find_record(block);
-    return record == NULL ? SIZE_MAX : record->size;
+    return record == NULL ? SIZE_MAX : leaks_record_size(record, (uintptr_t)block);
+}
+
+void leaks_block_become(void *block, enum leaks_kind kind)
+{
+    uint16_t *slot = leaks_slot_find((uintptr_t)block);
+    if (block == NULL || slot == NULL)
+        return;
+    if (*slot >= LEAKS_SLOT_LARGE)
+        leaks_record_at((uintptr_t)block, *slot)->kind = kind & 3;
+    else if (*slot != LEAKS_SLOT_NONE && *slot != LEAKS_SLOT_FREED)
+        *slot = (uint16_t)(LEAKS_SLOT_UNTRACKED + kind);
 }
 
 bool leaks_block_mark(const void *block, unsigned mark)
 {
-    struct leaks_record *record = (struct leaks_record *)find_record(block);
+    struct leaks_record *record = find_record(block);
     if (record == NULL)
         return false;
-    record->hidden |= mark & 15;
+    record->marks |= mark & 3;
     return true;
 }

@@ -2,8 +2,8 @@
 /*
  * Recording what the allocator hands out and takes back.
  *
- * With guard words each tracked block is 8 bytes longer than was asked for, and these hold a value that depends on its
- * address.
+ * A hook asks leaks_wants before it allocates, and for leaks_padded bytes where the answer is yes: room for the record
+ * and, with guard words, 8 bytes that hold a value that depends on the block's address.
  */
 #ifndef SPWALK_LEAKS_BLOCK_H
 #define SPWALK_LEAKS_BLOCK_H
@@ -13,37 +13,36 @@
 #include "leaks/record.h"
 #include "leaks/slot.h"
 #include "leaks/state.h"
+#include "walk/start.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
-#define LEAKS_GUARD_SIZE 8
-
-static inline uint64_t leaks_guard_word(uintptr_t address)
-{
-    return address * UINT64_C(0x9e3779b97f4a7c15) ^ UINT64_C(0xfd5a7c1e93b6d20f);
-}
-
-/* What a program asks of the allocator for `size` bytes: room for the guard word too, where that is possible. */
-static inline size_t leaks_padded(size_t size)
-{
-    return leaks_options.guard && size < SIZE_MAX / 2 ? size + LEAKS_GUARD_SIZE : size;
-}
-
+/* Whether a block of this size is to have a record. */
 static inline bool leaks_wants(size_t size)
 {
     if (__builtin_expect(leaks_thread_off > 0 || (leaks_is_off && leaks_thread_off == 0), 0))
         return false;
-    return size >= leaks_options.floor;
+    if (__builtin_expect(leaks_options.is_choosy, 0))
+        return leaks_chooses(size);
+    return true;
 }
 
-/* The stack of the hook's caller; 0 where there is no memory to keep it. */
+static inline size_t leaks_padded(size_t size)
+{
+    size_t padding = sizeof(struct leaks_record) + (leaks_options.guard ? LEAKS_GUARD_SIZE : 0);
+    return __builtin_expect(size < SIZE_MAX / 2, 1) ? size + padding : size;
+}
+
+/* The stack of a hook's caller; 0 where there is no memory to keep it. */
+uint32_t leaks_trace_of(const struct sp_own_registers *caller);
+/* The same from within a function that a hook has called. */
 uint32_t leaks_trace_here(void);
 
-/* Records a block that was allocated just now; block may be NULL. */
-void leaks_block_add(void *block, size_t size, enum leaks_kind kind);
+/* Notes a block that was allocated just now, with a record where that was wanted; block may be NULL. */
+void leaks_block_add(void *block, size_t size, enum leaks_kind kind, bool is_wanted,
+                     const struct sp_own_registers *caller);
 
 /*
  * To be called before a block is given back to the allocator. Returns whether to go on: false where it was not
@@ -51,31 +50,22 @@ void leaks_block_add(void *block, size_t size, enum leaks_kind kind);
  */
 bool leaks_block_remove(void *block, enum leaks_kind kind);
 
-/* What realloc must know of a block that it will perhaps move: its record is taken out of its slot. */
-struct leaks_moving {
-    uint32_t slot; /* what was in the slot */
-    size_t size;   /* SIZE_MAX: not known */
-};
-
-/* Returns false as leaks_block_remove does. */
-bool leaks_block_take_out(void *block, struct leaks_moving *moving);
-/* Puts it back where nothing came of it. */
-void leaks_block_put_back(void *block, const struct leaks_moving *moving);
-/* Records it at its new place and size, with the stack of this call. */
-void leaks_block_moved(void *block, size_t size, const struct leaks_moving *moving);
+/*
+ * The same before a realloc, which may fail: then the block is put back. Its record stays where it is meanwhile; *slot
+ * is what was in its slot.
+ */
+bool leaks_block_take_out(void *block, uint16_t *slot);
+void leaks_block_put_back(void *block, uint16_t slot);
 
 /* The size that the program asked for; SIZE_MAX where it is not known. */
 size_t leaks_block_size(const void *block);
 
-/* Checks a live block's guard word; what is wrong is reported, here being the stack of the caller or 0. */
-void leaks_block_check(const struct leaks_record *record, enum leaks_kind kind, uint32_t here);
+/* Reports that a block's guard word was overwritten, here being the stack of the call that frees it as kind, or 0. */
+void leaks_block_damaged(const struct leaks_record *record, uintptr_t address, uint64_t size, enum leaks_kind kind,
+                         uint32_t here);
 
-/* LEAKS_MALLOC, ... of a record, whose kind also tells whether it has a guard word. */
-enum { LEAKS_GUARDED = 8 };
-static inline enum leaks_kind leaks_record_kind(const struct leaks_record *record)
-{
-    return (enum leaks_kind)(record->kind & 7);
-}
+/* Makes it a block of another kind. block may be NULL. */
+void leaks_block_become(void *block, enum leaks_kind kind);
 
 /* Gives a record other marks (LEAKS_IGNORED, LEAKS_REPORTED). Returns false where the block has none. */
 bool leaks_block_mark(const void *block, unsigned mark);

@@ -4,15 +4,14 @@
 #include "leaks/record.h"
 #include "leaks/slot.h"
 #include "leaks/state.h"
+#include "leaks/thread.h"
 #include "module/kernel.h"
 
 #include <string.h>
 
 enum {
-    /* malloc's: flags in the size word before a block, and the size of an arena's heap, to which it is aligned. */
-    IS_MMAPPED = 2,
+    /* malloc's: a flag in the size word before a block, and the size of an arena's heap, to which it is aligned. */
     NON_MAIN_ARENA = 4,
-    SIZE_FLAGS = 7,
     HEAP_SIZE = 64 << 20,
     /* From a thread's control block to the end of its stack's mapping: glibc's struct pthread. */
     CONTROL_BLOCK_SIZE = 2304,
@@ -57,15 +56,15 @@ static void exclude_block(const struct leaks_maps *maps, uintptr_t address, uint
     static uintptr_t last_start, last_end;
     if (range_count > 0 && address >= last_start && address < last_end && ranges[range_count - 1].start == last_start)
         return;
-    uint64_t chunk = ((const uint64_t *)address)[-1];
+    uint64_t chunk = leaks_chunk_word(address);
     if (leaks_is_partial) {
         /* Blocks without a record may hold pointers, so all of the heap counts but the blocks that have one. */
-        exclude(address, address + size);
+        exclude(address, leaks_chunk_end(address));
         return;
     }
-    if (chunk & IS_MMAPPED) {
+    if (chunk & LEAKS_CHUNK_MMAPPED) {
         uint64_t before = ((const uint64_t *)address)[-2];
-        exclude(address - 16 - before, address - 16 + (chunk & ~(uint64_t)SIZE_FLAGS));
+        exclude(address - 16 - before, address - 16 + (chunk & ~(uint64_t)LEAKS_CHUNK_FLAGS));
         return;
     }
     const struct leaks_mapping *mapping = leaks_maps_find(maps, address);
@@ -154,6 +153,7 @@ bool leaks_exclude(const struct leaks_live_list *list, const struct leaks_maps *
     exclude((uintptr_t)ranges, (uintptr_t)(ranges + range_room));
     exclude((uintptr_t)list->blocks, (uintptr_t)(list->blocks + list->room));
     exclude((uintptr_t)list->sizes, (uintptr_t)(list->sizes + list->room));
+    exclude((uintptr_t)list->records, (uintptr_t)(list->records + list->room));
     exclude((uintptr_t)maps->text, (uintptr_t)maps->text + maps->text_room);
     exclude((uintptr_t)maps->mappings, (uintptr_t)maps->mappings + maps->mapping_room);
     for (size_t i = 0; i < list->count; i++)

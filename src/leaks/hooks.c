@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default"), noinline))
+/* Called by the stubs of enter.S. */
+#define HOOK __attribute__((visibility("hidden")))
 
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
@@ -20,17 +22,25 @@ extern void *__libc_realloc(void *, size_t);
 extern void *__libc_memalign(size_t, size_t);
 extern void __libc_free(void *);
 
-void *leaks_allocate(size_t size, enum leaks_kind kind)
+static inline __attribute__((always_inline)) void *allocate(size_t size, enum leaks_kind kind,
+                                                            const struct sp_own_registers *caller)
 {
-    void *block = __libc_malloc(leaks_padded(size));
-    leaks_block_add(block, size, kind);
+    bool is_wanted = leaks_wants(size);
+    void *block = __libc_malloc(is_wanted ? leaks_padded(size) : size);
+    leaks_block_add(block, size, kind, is_wanted, caller);
     return block;
 }
 
-void *leaks_allocate_aligned(size_t alignment, size_t size, enum leaks_kind kind)
+void *leaks_allocate(size_t size, enum leaks_kind kind, const struct sp_own_registers *caller)
 {
-    void *block = __libc_memalign(alignment, leaks_padded(size));
-    leaks_block_add(block, size, kind);
+    return allocate(size, kind, caller);
+}
+
+void *leaks_allocate_aligned(size_t alignment, size_t size, enum leaks_kind kind, const struct sp_own_registers *caller)
+{
+    bool is_wanted = leaks_wants(size);
+    void *block = __libc_memalign(alignment, is_wanted ? leaks_padded(size) : size);
+    leaks_block_add(block, size, kind, is_wanted, caller);
     return block;
 }
 
@@ -48,20 +58,19 @@ static bool multiply(size_t count, size_t size, size_t *product)
     return false;
 }
 
-EXPORT void *malloc(size_t size)
+HOOK void *leaks_malloc(size_t size, const struct sp_own_registers *caller)
 {
-    void *block = __libc_malloc(leaks_padded(size));
-    leaks_block_add(block, size, LEAKS_MALLOC);
-    return block;
+    return allocate(size, LEAKS_MALLOC, caller);
 }
 
-EXPORT void *calloc(size_t count, size_t size)
+HOOK void *leaks_calloc(size_t count, size_t size, const struct sp_own_registers *caller)
 {
     size_t all;
     if (!multiply(count, size, &all))
         return NULL;
-    void *block = __libc_calloc(leaks_padded(all), 1);
-    leaks_block_add(block, all, LEAKS_MALLOC);
+    bool is_wanted = leaks_wants(all);
+    void *block = __libc_calloc(is_wanted ? leaks_padded(all) : all, 1);
+    leaks_block_add(block, all, LEAKS_MALLOC, is_wanted, caller);
     return block;
 }
 
@@ -78,50 +87,46 @@ void *leaks_find_free(void)
     return (void *)own_free;
 }
 
-EXPORT void *realloc(void *block, size_t size)
+HOOK void *leaks_realloc(void *block, size_t size, const struct sp_own_registers *caller)
 {
-    struct leaks_moving moving;
+    uint16_t slot;
     if (block == NULL)
-        return malloc(size);
+        return allocate(size, LEAKS_MALLOC, caller);
     if (size == 0) {
         /* glibc's realloc frees. */
-        free(block);
+        leaks_release(block, LEAKS_MALLOC);
         return NULL;
     }
-    if (!leaks_block_take_out(block, &moving)) {
+    if (!leaks_block_take_out(block, &slot)) {
         errno = ENOMEM;
         return NULL;
     }
-    void *moved = __libc_realloc(block, leaks_padded(size));
+    bool is_wanted = leaks_wants(size);
+    void *moved = __libc_realloc(block, is_wanted ? leaks_padded(size) : size);
     if (moved == NULL)
-        leaks_block_put_back(block, &moving);
+        leaks_block_put_back(block, slot);
     else
-        leaks_block_moved(moved, size, &moving);
+        leaks_block_add(moved, size, LEAKS_MALLOC, is_wanted, caller);
     return moved;
 }
 
-EXPORT void *reallocarray(void *block, size_t count, size_t size)
+HOOK void *leaks_reallocarray(void *block, size_t count, size_t size, const struct sp_own_registers *caller)
 {
     size_t all;
-    return multiply(count, size, &all) ? realloc(block, all) : NULL;
+    return multiply(count, size, &all) ? leaks_realloc(block, all, caller) : NULL;
 }
 
-EXPORT void *memalign(size_t alignment, size_t size)
+HOOK void *leaks_memalign(size_t alignment, size_t size, const struct sp_own_registers *caller)
 {
-    return leaks_allocate_aligned(alignment, size, LEAKS_MALLOC);
+    return leaks_allocate_aligned(alignment, size, LEAKS_MALLOC, caller);
 }
 
-EXPORT void *aligned_alloc(size_t alignment, size_t size)
-{
-    return leaks_allocate_aligned(alignment, size, LEAKS_MALLOC);
-}
-
-EXPORT int posix_memalign(void **result, size_t alignment, size_t size)
+HOOK int leaks_posix_memalign(void **result, size_t alignment, size_t size, const struct sp_own_registers *caller)
 {
     if (alignment % sizeof(void *) != 0 || alignment == 0 || (alignment & (alignment - 1)) != 0)
         return EINVAL;
     int saved = errno;
-    void *block = leaks_allocate_aligned(alignment, size, LEAKS_MALLOC);
+    void *block = leaks_allocate_aligned(alignment, size, LEAKS_MALLOC, caller);
     errno = saved;
     if (block == NULL)
         return ENOMEM;
@@ -134,19 +139,19 @@ static size_t page_size(void)
     return (size_t)getpagesize();
 }
 
-EXPORT void *valloc(size_t size)
+HOOK void *leaks_valloc(size_t size, const struct sp_own_registers *caller)
 {
-    return leaks_allocate_aligned(page_size(), size, LEAKS_MALLOC);
+    return leaks_allocate_aligned(page_size(), size, LEAKS_MALLOC, caller);
 }
 
-EXPORT void *pvalloc(size_t size)
+HOOK void *leaks_pvalloc(size_t size, const struct sp_own_registers *caller)
 {
     size_t page = page_size(), rounded = (size + page - 1) & ~(page - 1);
     if (rounded < size) {
         errno = ENOMEM;
         return NULL;
     }
-    return leaks_allocate_aligned(page, rounded, LEAKS_MALLOC);
+    return leaks_allocate_aligned(page, rounded, LEAKS_MALLOC, caller);
 }
 
 EXPORT void cfree(void *block)
@@ -154,7 +159,7 @@ EXPORT void cfree(void *block)
     free(block);
 }
 
-/* With a guard word the room past the size that was asked for is not the program's. */
+/* Of a block with a record the room past the size that was asked for is not the program's. */
 EXPORT size_t malloc_usable_size(void *block)
 {
     static size_t (*real)(void *);

@@ -4,11 +4,14 @@
 #define SPWALK_LEAKS_HOOKS_H
 
 #include "leaks/data.h"
+#include "walk/start.h"
 
 #include <stddef.h>
 
-void *leaks_allocate(size_t size, enum leaks_kind kind);
-void *leaks_allocate_aligned(size_t alignment, size_t size, enum leaks_kind kind);
+/* caller: of the hook; its stack is the block's. */
+void *leaks_allocate(size_t size, enum leaks_kind kind, const struct sp_own_registers *caller);
+void *leaks_allocate_aligned(size_t alignment, size_t size, enum leaks_kind kind,
+                             const struct sp_own_registers *caller);
 void leaks_release(void *block, enum leaks_kind kind);
 
 /* The address of our free. */

@@ -14,29 +14,22 @@
 
 #define EXPORT __attribute__((visibility("default"), noinline))
 
-/* struct std::nothrow_t is empty: only its address is passed. */
+/* Called by the stubs of enter.S. struct std::nothrow_t is empty: only its address is passed. */
+#define HOOK __attribute__((visibility("hidden")))
+
 typedef void *plain_new(size_t);
 typedef void *aligned_new(size_t, size_t);
 typedef void *nothrow_new(size_t, const void *);
 typedef void *aligned_nothrow_new(size_t, size_t, const void *);
 
-/* Makes a block of malloc one of new. */
 static void *become(void *block, enum leaks_kind kind)
 {
-    uint32_t *slot = leaks_slot_find((uintptr_t)block);
-    if (block == NULL || slot == NULL)
-        return block;
-    if (*slot < LEAKS_SLOT_RECORDS) {
-        *slot = LEAKS_SLOT_UNTRACKED + kind;
-    } else {
-        struct leaks_record *record = leaks_record_get(*slot);
-        record->kind = (record->kind & LEAKS_GUARDED) | (kind & 7);
-    }
+    leaks_block_become(block, kind);
     return block;
 }
 
-#define NEW(name, type, kind, parameters, arguments, allocation)                                                       \
-    EXPORT void *name parameters                                                                                       \
+#define NEW(name, target, type, kind, parameters, arguments, allocation)                                               \
+    HOOK void *target parameters                                                                                       \
     {                                                                                                                  \
         void *block = allocation;                                                                                      \
         if (__builtin_expect(block != NULL, 1))                                                                        \
@@ -45,15 +38,17 @@ static void *become(void *block, enum leaks_kind kind)
         return next == NULL ? NULL : become(next arguments, kind);                                                     \
     }
 
-#define NEW_FORMS(letter, kind)                                                                                        \
-    NEW(_Zn##letter##m, plain_new, kind, (size_t size), (size), leaks_allocate(size, kind))                            \
-    NEW(_Zn##letter##mRKSt9nothrow_t, nothrow_new, kind, (size_t size, const void *nothrow), (size, nothrow),          \
-        leaks_allocate(size, kind))                                                                                    \
-    NEW(_Zn##letter##mSt11align_val_t, aligned_new, kind, (size_t size, size_t alignment), (size, alignment),          \
-        leaks_allocate_aligned(alignment, size, kind))                                                                 \
-    NEW(_Zn##letter##mSt11align_val_tRKSt9nothrow_t, aligned_nothrow_new, kind,                                        \
-        (size_t size, size_t alignment, const void *nothrow), (size, alignment, nothrow),                              \
-        leaks_allocate_aligned(alignment, size, kind))
+#define CALLER const struct sp_own_registers *caller
+
+#define NEW_FORMS(letter, target, kind)                                                                                \
+    NEW(_Zn##letter##m, target, plain_new, kind, (size_t size, CALLER), (size), leaks_allocate(size, kind, caller))    \
+    NEW(_Zn##letter##mRKSt9nothrow_t, target##_nothrow, nothrow_new, kind, (size_t size, const void *nothrow, CALLER), \
+        (size, nothrow), leaks_allocate(size, kind, caller))                                                           \
+    NEW(_Zn##letter##mSt11align_val_t, target##_aligned, aligned_new, kind, (size_t size, size_t alignment, CALLER),   \
+        (size, alignment), leaks_allocate_aligned(alignment, size, kind, caller))                                      \
+    NEW(_Zn##letter##mSt11align_val_tRKSt9nothrow_t, target##_aligned_nothrow, aligned_nothrow_new, kind,              \
+        (size_t size, size_t alignment, const void *nothrow, CALLER), (size, alignment, nothrow),                      \
+        leaks_allocate_aligned(alignment, size, kind, caller))
 
 #define DELETE(name, kind, ...)                                                                                        \
     EXPORT void name(void *block, ##__VA_ARGS__)                                                                       \
@@ -71,7 +66,7 @@ static void *become(void *block, enum leaks_kind kind)
     DELETE(_Zd##letter##PvSt11align_val_tRKSt9nothrow_t, kind, size_t alignment __attribute__((unused)),               \
            const void *nothrow __attribute__((unused)))
 
-NEW_FORMS(w, LEAKS_NEW)
-NEW_FORMS(a, LEAKS_NEW_ARRAY)
+NEW_FORMS(w, leaks_new, LEAKS_NEW)
+NEW_FORMS(a, leaks_new_array, LEAKS_NEW_ARRAY)
 DELETE_FORMS(l, LEAKS_NEW)
 DELETE_FORMS(a, LEAKS_NEW_ARRAY)

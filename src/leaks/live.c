@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The list of live blocks, sorted by address. */
-#include "leaks/record.h"
-#include "leaks/scan.h"
+#include "leaks/live.h"
+
+#include "leaks/slot.h"
 #include "leaks/state.h"
 #include "module/kernel.h"
 
@@ -12,61 +12,112 @@ static size_t page_up(size_t size)
     return (size + 4095) & ~(size_t)4095;
 }
 
-/* By eight bits of the address at a time, from the lowest: linear, and needs no memory but the second array. */
-static void sort(struct leaks_live *blocks, struct leaks_live *other, size_t count)
+/* The leaves' numbers, ascending. They are few, and mostly made in this order. */
+static uint32_t *sort_leaves(size_t *count, size_t *room)
 {
-    for (unsigned shift = 0; shift < 48; shift += 8) {
-        size_t starts[257] = {0};
-        for (size_t i = 0; i < count; i++)
-            starts[(blocks[i].address >> shift & 255) + 1]++;
-        for (unsigned i = 0; i < 256; i++)
-            starts[i + 1] += starts[i];
-        for (size_t i = 0; i < count; i++)
-            other[starts[blocks[i].address >> shift & 255]++] = blocks[i];
-        struct leaks_live *swap = blocks;
-        blocks = other;
-        other = swap;
+    uint32_t number;
+    size_t made = 0;
+    while (leaks_leaf_number(made, &number))
+        made++;
+    *count = 0;
+    *room = page_up((made + 1) * sizeof(uint32_t));
+    uint32_t *numbers = sp_map_pages(*room);
+    for (size_t i = 0; numbers != NULL && i < made && leaks_leaf_number(i, &number); i++) {
+        if (number == UINT32_MAX)
+            continue;
+        size_t at = (*count)++;
+        for (; at > 0 && numbers[at - 1] > number; at--)
+            numbers[at] = numbers[at - 1];
+        numbers[at] = number;
     }
+    return numbers;
 }
 
-bool leaks_live_list_make(struct leaks_live_list *list)
+static bool is_mapped(const struct leaks_maps *maps, uintptr_t start, uintptr_t end)
 {
-    uint32_t end = leaks_record_end();
-    memset(list, 0, sizeof *list);
-    for (uint32_t i = LEAKS_SLOT_RECORDS; i < end; i++) {
-        if (((i - LEAKS_SLOT_RECORDS) & ((1 << LEAKS_CHUNK_SHIFT) - 1)) == 0 &&
-            leaks_chunks[(i - LEAKS_SLOT_RECORDS) >> LEAKS_CHUNK_SHIFT] == NULL) {
-            i += (1 << LEAKS_CHUNK_SHIFT) - 1;
-            continue;
+    static const struct leaks_mapping none, *last = &none;
+    static const struct leaks_maps *last_maps;
+    if (last_maps != maps || start < last->start || end > last->end) {
+        const struct leaks_mapping *first = leaks_maps_find(maps, start);
+        last_maps = maps;
+        last = first == NULL ? &none : first;
+        if (first == NULL || !first->is_readable)
+            return false;
+        if (end > first->end) {
+            const struct leaks_mapping *second = leaks_maps_find(maps, end - 1);
+            return second != NULL && second->is_readable;
         }
-        list->room += __atomic_load_n(&leaks_record_get(i)->address, __ATOMIC_RELAXED) != 0;
     }
-    list->room += list->room / 8 + 1024; /* threads go on meanwhile */
+    return last->is_readable;
+}
+
+/* Returns false where it is no block. */
+static bool look_at(const struct leaks_maps *maps, uintptr_t address, uint16_t slot, struct leaks_record *record)
+{
+    if (!is_mapped(maps, address - 16, address))
+        return false;
+    const struct leaks_record *place = leaks_record_at(address, slot);
+    if ((uintptr_t)place < address || !is_mapped(maps, (uintptr_t)place - 8, (uintptr_t)(place + 1)))
+        return false;
+    *record = *place;
+    return leaks_record_size(place, address) <= (uintptr_t)place - address;
+}
+
+static void add(struct leaks_live_list *list, uintptr_t address, const struct leaks_record *record, uint64_t size)
+{
+    if (list->count == list->room)
+        return;
+    list->sizes[list->count] = size;
+    list->records[list->count] = *record;
+    list->blocks[list->count++] = (struct leaks_live){
+        .address = address, .is_hidden = record->marks != 0, .is_inherited = record->epoch != (leaks_epoch & 255)};
+}
+
+/* Counts the blocks of a leaf, and adds them to the list where there is one. */
+static size_t walk_leaf(uint32_t number, const struct leaks_maps *maps, struct leaks_live_list *list)
+{
+    const struct leaks_leaf *leaf = leaks_leaves[number];
+    size_t count = 0;
+    for (size_t group = 0; group < sizeof leaf->is_used; group++) {
+        if (!leaf->is_used[group])
+            continue;
+        const uint16_t *slots = leaf->slots + (group << LEAKS_GROUP_SHIFT);
+        for (size_t i = 0; i < 1 << LEAKS_GROUP_SHIFT; i++) {
+            if (slots[i] < LEAKS_SLOT_LARGE)
+                continue;
+            count++;
+            if (list == NULL)
+                continue;
+            uintptr_t address =
+                ((uintptr_t)number << LEAKS_LEAF_SHIFT) + ((group << LEAKS_GROUP_SHIFT) + i) * (uintptr_t)16;
+            struct leaks_record record;
+            if (look_at(maps, address, slots[i], &record))
+                add(list, address, &record, leaks_record_size(leaks_record_at(address, slots[i]), address));
+        }
+    }
+    return count;
+}
+
+bool leaks_live_list_make(struct leaks_live_list *list, const struct leaks_maps *maps)
+{
+    size_t leaf_count, leaf_room;
+    uint32_t *leaves = sort_leaves(&leaf_count, &leaf_room);
+    memset(list, 0, sizeof *list);
+    if (leaves == NULL)
+        return false;
+    for (size_t i = 0; i < leaf_count; i++)
+        list->room += walk_leaf(leaves[i], maps, NULL);
+    list->room += list->room / 8 + 64; /* a thread that could not be stopped goes on meanwhile */
     list->blocks = sp_map_pages(page_up(list->room * sizeof *list->blocks));
     list->sizes = sp_map_pages(page_up(list->room * sizeof *list->sizes));
-    struct leaks_live *other = sp_map_pages(page_up(list->room * sizeof *other));
-    if (list->blocks == NULL || list->sizes == NULL || other == NULL) {
-        if (other != NULL)
-            sp_unmap_pages(other, page_up(list->room * sizeof *other));
+    list->records = sp_map_pages(page_up(list->room * sizeof *list->records));
+    bool is_good = list->blocks != NULL && list->sizes != NULL && list->records != NULL;
+    for (size_t i = 0; i < leaf_count && is_good; i++)
+        walk_leaf(leaves[i], maps, list);
+    sp_unmap_pages(leaves, leaf_room);
+    if (!is_good)
         leaks_live_list_free(list);
-        return false;
-    }
-    for (uint32_t i = LEAKS_SLOT_RECORDS; i < end && list->count < list->room; i++) {
-        if (leaks_chunks[(i - LEAKS_SLOT_RECORDS) >> LEAKS_CHUNK_SHIFT] == NULL)
-            continue;
-        const struct leaks_record *record = leaks_record_get(i);
-        uintptr_t address = __atomic_load_n(&record->address, __ATOMIC_ACQUIRE);
-        if (address != 0)
-            list->blocks[list->count++] = (struct leaks_live){.address = address,
-                                                              .record = i,
-                                                              .is_hidden = record->hidden != 0,
-                                                              .is_inherited = record->epoch != (leaks_epoch & 255)};
-    }
-    sort(list->blocks, other, list->count);
-    sp_unmap_pages(other, page_up(list->room * sizeof *other));
-    for (size_t i = 0; i < list->count; i++)
-        list->sizes[i] = leaks_record_get(list->blocks[i].record)->size;
-    return true;
+    return is_good;
 }
 
 void leaks_live_list_free(struct leaks_live_list *list)
@@ -75,5 +126,7 @@ void leaks_live_list_free(struct leaks_live_list *list)
         sp_unmap_pages(list->blocks, page_up(list->room * sizeof *list->blocks));
     if (list->sizes != NULL)
         sp_unmap_pages(list->sizes, page_up(list->room * sizeof *list->sizes));
+    if (list->records != NULL)
+        sp_unmap_pages(list->records, page_up(list->room * sizeof *list->records));
     memset(list, 0, sizeof *list);
 }

@@ -29,7 +29,7 @@ static const struct {
     SMALL(guard, 1),
     SMALL(free_stacks, 1),
     SMALL(scan, 1),
-    SMALL(dump, 4096),
+    SMALL(dump, LEAKS_DUMP_MAX),
     SMALL(dumps, 1000),
     SMALL(signal, 64),
     SMALL(follow, 1),
@@ -68,4 +68,14 @@ void leaks_options_read(const char *text)
         leaks_options.frames = 1;
     if (leaks_options.sample == 0)
         leaks_options.sample = 1;
+    leaks_options.is_choosy = leaks_options.floor > 0 || leaks_options.sample > 1;
+}
+
+bool leaks_chooses(uint64_t size)
+{
+    static __thread uint64_t since_sample __attribute__((tls_model("initial-exec")));
+    if (size < leaks_options.floor || ++since_sample < leaks_options.sample)
+        return false;
+    since_sample = 0;
+    return true;
 }

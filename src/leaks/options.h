@@ -3,7 +3,10 @@
 #ifndef SPWALK_LEAKS_OPTIONS_H
 #define SPWALK_LEAKS_OPTIONS_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+enum { LEAKS_DUMP_MAX = 4096 };
 
 struct leaks_options {
     uint32_t frames;      /* the most kept of a stack */
@@ -18,9 +21,13 @@ struct leaks_options {
     uint32_t release;     /* let the C library free its own caches at the end */
     uint64_t floor;       /* smaller blocks are not recorded */
     uint64_t sample;      /* one block in so many is recorded */
+    bool is_choosy;       /* one of these two leaves blocks out */
 };
 
 extern struct leaks_options leaks_options;
+
+/* Whether floor and sample let a block have a record. */
+bool leaks_chooses(uint64_t size);
 
 /* Sets options from NAME=VALUE words separated by ':'; words it does not know are for the tool. */
 void leaks_options_read(const char *text);

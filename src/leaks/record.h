@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What is known of each block that is allocated now, and what each thread keeps to record it. */
+/*
+ * What is known of a block that is allocated. It lies behind the block, in the last bytes of its room, where it costs
+ * no cache line of its own:
+ *
+ *     address      the size word of glibc's chunk is the 8 bytes before
+ *     + size       guard word
+ *     + slack      the record, up to the end of the chunk's room
+ *
+ * The slot of the block's address (slot.h) tells where that is.
+ */
 #ifndef SPWALK_LEAKS_RECORD_H
 #define SPWALK_LEAKS_RECORD_H
 
@@ -9,87 +18,81 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
-enum {
-    LEAKS_CHUNK_SHIFT = 12, /* records come in chunks of 4096 */
-    LEAKS_CHUNKS = 1 << 18,
-    LEAKS_FREED_MAX = 1024, /* what each thread remembers of the blocks it freed last; a power of two */
-};
-
-/*
- * A record is in use while its address is not 0, which is stored last and cleared first: a snapshot takes what it reads
- * for true where address and serial are the same before and after.
- */
 struct leaks_record {
-    uintptr_t address;
-    uint64_t serial;
-    uint64_t time; /* of the time stamp counter */
-    uint64_t size : 48;
-    uint64_t kind : 4;   /* enum leaks_kind */
+    uint64_t trace : 32;
+    uint64_t thread : 22; /* the kernel's number of the thread, which is below 2^22 */
+    uint64_t kind : 2;    /* enum leaks_kind */
+    uint64_t marks : 2;   /* LEAKS_IGNORED, LEAKS_REPORTED */
+    uint64_t is_guarded : 1;
+    uint64_t serial : 48;
+    uint64_t slack : 16; /* from the end of what was asked for to the record; LEAKS_SLACK_FAR: the 8 bytes before the
+                            record tell it */
+    uint64_t time : 56;  /* of the time stamp counter, since the start */
     uint64_t epoch : 8;  /* which process of a line of forks allocated it */
-    uint64_t hidden : 4; /* LEAKS_IGNORED, LEAKS_REPORTED */
-    uint32_t trace;      /* where not in use: the next free record, 0: none */
-    uint32_t thread;     /* the kernel's number of the thread */
 };
-_Static_assert(sizeof(struct leaks_record) == 40, "what a block costs");
+_Static_assert(sizeof(struct leaks_record) == 24, "what a block costs, with 8 bytes of guard word");
 
 enum { LEAKS_IGNORED = 1, LEAKS_REPORTED = 2 };
 
-struct leaks_freed {
-    uintptr_t address;
-    uint64_t size;
-    uint64_t serial;
-    uint32_t trace;      /* where it was allocated */
-    uint32_t free_trace; /* where it was freed; 0: not kept */
-};
+enum { LEAKS_SLACK_FAR = UINT16_MAX };
 
-struct leaks_thread {
-    struct leaks_thread *next; /* in the list of all; never taken out */
-    uint32_t in_use;
-    uint32_t free_first, free_count; /* records */
-    uint32_t fresh, fresh_end;       /* record numbers never used yet */
-    uint32_t thread;
-    uint64_t serial, serial_end; /* the next serials */
-    uint64_t freed_count;
-    struct leaks_freed freed[LEAKS_FREED_MAX]; /* number n at n % LEAKS_FREED_MAX */
-};
+/* glibc's size word, whose lowest bits are flags, and how far behind the block its chunk ends. */
+enum { LEAKS_CHUNK_MMAPPED = 2, LEAKS_CHUNK_FLAGS = 7 };
 
-extern struct leaks_record *leaks_chunks[LEAKS_CHUNKS];
-
-static inline struct leaks_record *leaks_record_get(uint32_t number)
+static inline uint64_t leaks_chunk_word(uintptr_t address)
 {
-    uint32_t index = number - LEAKS_SLOT_RECORDS;
-    return &leaks_chunks[index >> LEAKS_CHUNK_SHIFT][index & ((1 << LEAKS_CHUNK_SHIFT) - 1)];
+    return ((const uint64_t *)address)[-1];
 }
 
-/*
- * The calling thread's own, to be given back after each use. NULL where it is in use already (a handler that allocates
- * while the thread does), or memory is short.
- */
-struct leaks_thread *leaks_thread_take(void);
-void leaks_thread_give_back(struct leaks_thread *thread);
+/* Where the room of a block ends: a chunk's last word is the next one's first, but not that of a mapping of its own. */
+static inline uintptr_t leaks_chunk_end(uintptr_t address)
+{
+    uint64_t word = leaks_chunk_word(address);
+    return address + (word & ~(uint64_t)LEAKS_CHUNK_FLAGS) - (word & LEAKS_CHUNK_MMAPPED ? 16 : 8);
+}
 
-/* A record that is not in use; 0 where memory is short. */
-uint32_t leaks_record_take(struct leaks_thread *thread);
-void leaks_record_give_back(struct leaks_thread *thread, uint32_t number);
+/* The slot's value for a block with a record. */
+static inline uint16_t leaks_slot_value(uintptr_t address)
+{
+    uint64_t word = leaks_chunk_word(address), units = (word & ~(uint64_t)LEAKS_CHUNK_FLAGS) / 16;
+    bool is_sized = !(word & LEAKS_CHUNK_MMAPPED) && units <= UINT16_MAX - LEAKS_SLOT_SIZED;
+    return is_sized ? (uint16_t)(LEAKS_SLOT_SIZED + units) : LEAKS_SLOT_LARGE;
+}
 
-/* Serials are unique; those of one thread go up. A thread takes 256 at a time, so that a program's first thread alone
- * counts without gaps. */
-uint64_t leaks_serial_next(struct leaks_thread *thread);
+/* By the slot's value, not by the size word, which a write past the end of the block before may have changed. */
+static inline struct leaks_record *leaks_record_at(uintptr_t address, uint16_t slot)
+{
+    uintptr_t end = __builtin_expect(slot == LEAKS_SLOT_LARGE, 0)
+                        ? leaks_chunk_end(address)
+                        : address + (uintptr_t)(slot - LEAKS_SLOT_SIZED) * 16 - 8;
+    return (struct leaks_record *)(end - sizeof(struct leaks_record));
+}
 
-/* One past the highest record number ever in use. */
-uint32_t leaks_record_end(void);
+static inline uint64_t leaks_record_size(const struct leaks_record *record, uintptr_t address)
+{
+    uint64_t slack = record->slack;
+    if (__builtin_expect(slack == LEAKS_SLACK_FAR, 0))
+        slack = ((const uint64_t *)record)[-1];
+    return (uintptr_t)record - address - slack;
+}
 
-/* The list of all threads' states, for a report. */
-struct leaks_thread *leaks_thread_first(void);
+enum { LEAKS_GUARD_SIZE = 8 };
 
-/* The control block (%fs:0) of a thread that ever recorded, which lies in its stack's mapping; 0 past the last. */
-uintptr_t leaks_control_block(size_t index);
+static inline uint64_t leaks_guard_word(uintptr_t address)
+{
+    return address * UINT64_C(0x9e3779b97f4a7c15) ^ UINT64_C(0xfd5a7c1e93b6d20f);
+}
 
-/* In the child of a fork: the other threads are gone. */
-void leaks_thread_forked(void);
-
-/* Makes the key whose destructor takes a thread's state back; called once at the start. */
-void leaks_thread_start(void);
+/* What stands in the place of a block's guard word, xored with it: 0 where all is well. */
+static inline uint64_t leaks_guard_damage(const struct leaks_record *record, uintptr_t address, uint64_t size)
+{
+    uint64_t word;
+    if (!record->is_guarded)
+        return 0;
+    memcpy(&word, (const char *)address + size, sizeof word);
+    return word ^ leaks_guard_word(address);
+}
 
 #endif

@@ -6,12 +6,14 @@
 #include "leaks/modules.h"
 #include "leaks/own.h"
 #include "leaks/printer.h"
-#include "leaks/scan.h"
+#include "leaks/snapshot.h"
+#include "leaks/thread.h"
 #include "leaks/trace.h"
 #include "leaks/writer.h"
 #include "module/kernel.h"
 
 #include <string.h>
+#include <sys/uio.h>
 #include <time.h>
 
 static char folder[3072];
@@ -48,11 +50,9 @@ struct rate {
     uint64_t ns, ticks;
 };
 
-static uint64_t to_ns(const struct rate *rate, uint64_t tick)
+static uint64_t to_ns(const struct rate *rate, uint64_t ticks)
 {
-    if (tick <= leaks_start_tick || rate->ticks == 0)
-        return 0;
-    return (uint64_t)((unsigned __int128)(tick - leaks_start_tick) * rate->ns / rate->ticks);
+    return rate->ticks == 0 ? 0 : (uint64_t)((unsigned __int128)ticks * rate->ns / rate->ticks);
 }
 
 static void put_stack(uint32_t number)
@@ -68,32 +68,34 @@ static void put_stack(uint32_t number)
     leaks_writer_put(LEAKS_ITEM_TRACE, &stack, sizeof stack, trace->pcs, trace->depth * sizeof *trace->pcs);
 }
 
-static bool is_shown(const struct leaks_live *live)
+/* The content is read as a file is: the threads go on by now, and the block may be gone. */
+static size_t read_content(uintptr_t address, size_t size, char *content)
 {
-    return !live->is_hidden && !live->is_inherited;
+    struct iovec from = {(void *)address, size}, to = {content, size};
+    long count = sp_syscall6(SYS_process_vm_readv, leaks_process_id, (long)&to, 1, (long)&from, 1, 0);
+    return count < 0 ? 0 : (size_t)count;
 }
 
-static void put_block(const struct leaks_live *live, uint64_t size, const struct rate *rate)
+static void put_block(const struct leaks_live *live, const struct leaks_record *record, uint64_t size,
+                      const struct rate *rate)
 {
-    const struct leaks_record *record = leaks_record_get(live->record);
+    static char content[LEAKS_DUMP_MAX];
     struct leaks_block block = {.address = live->address,
                                 .size = size,
                                 .serial = record->serial,
                                 .time = to_ns(rate, record->time),
                                 .stack = record->trace,
                                 .thread = record->thread,
-                                .kind = (uint8_t)leaks_record_kind(record),
+                                .kind = record->kind,
                                 .class = live->class};
-    /* Freed meanwhile, by a thread that runs on? Then its content may be gone as well. */
-    if (__atomic_load_n(&record->address, __ATOMIC_ACQUIRE) != live->address || record->size != size)
-        return;
     put_stack(block.stack);
     struct leaks_trace *trace = block.stack == 0 ? NULL : leaks_trace_get(block.stack);
     if (trace != NULL && trace->dumped < leaks_options.dumps && live->class != LEAKS_REACHABLE) {
         trace->dumped++;
-        block.dump_size = (uint16_t)(size < leaks_options.dump ? size : leaks_options.dump);
+        block.dump_size =
+            (uint16_t)read_content(live->address, size < leaks_options.dump ? size : leaks_options.dump, content);
     }
-    leaks_writer_put(LEAKS_ITEM_BLOCK, &block, sizeof block, (const void *)live->address, block.dump_size);
+    leaks_writer_put(LEAKS_ITEM_BLOCK, &block, sizeof block, content, block.dump_size);
 }
 
 static void put_errors(void)
@@ -152,7 +154,7 @@ static void summarize(struct sp_leaks_summary *summary, const struct leaks_live_
 {
     memset(summary, 0, sizeof *summary);
     for (size_t i = 0; i < list->count; i++) {
-        if (!is_shown(&list->blocks[i]))
+        if (!leaks_is_shown(&list->blocks[i]))
             continue;
         summary->blocks++;
         summary->bytes += list->sizes[i];
@@ -166,24 +168,9 @@ static void summarize(struct sp_leaks_summary *summary, const struct leaks_live_
         summary->errors += error->type != 0;
 }
 
-static bool has_shown(const struct leaks_live_list *list)
+static void write_file(const struct leaks_snapshot *snapshot, enum leaks_reason reason)
 {
-    for (size_t i = 0; i < list->count; i++)
-        if (is_shown(&list->blocks[i]))
-            return true;
-    return false;
-}
-
-static void check_guards(const struct leaks_live_list *list)
-{
-    for (size_t i = 0; i < list->count; i++)
-        if (is_shown(&list->blocks[i]))
-            leaks_block_check(leaks_record_get(list->blocks[i].record), LEAKS_MALLOC, 0);
-}
-
-static void write_file(const struct leaks_live_list *list, enum leaks_reason reason, bool is_scanned,
-                       uint32_t unanswered)
-{
+    const struct leaks_live_list *list = &snapshot->list;
     struct leaks_process process;
     struct leaks_maps maps;
     if (leaks_maps_read(&maps)) {
@@ -196,14 +183,14 @@ static void write_file(const struct leaks_live_list *list, enum leaks_reason rea
     if (where == NULL || !leaks_writer_open(where, leaks_process_id, report_count))
         return;
     fill_process(&process, list, reason);
-    struct rate rate = {process.time, leaks_tick() - leaks_start_tick};
-    process.is_scanned = is_scanned;
-    process.unanswered = unanswered;
+    struct rate rate = {process.time, leaks_ticks_passed()};
+    process.is_scanned = snapshot->is_scanned;
+    process.unanswered = snapshot->unanswered;
     leaks_writer_put(LEAKS_ITEM_PROCESS, &process, sizeof process, NULL, 0);
     put_modules();
     for (size_t i = 0; i < list->count; i++)
-        if (is_shown(&list->blocks[i]))
-            put_block(&list->blocks[i], list->sizes[i], &rate);
+        if (leaks_is_shown(&list->blocks[i]))
+            put_block(&list->blocks[i], &list->records[i], list->sizes[i], &rate);
     put_errors();
     if (!leaks_writer_close(last_path))
         last_path[0] = '\0';
@@ -221,23 +208,18 @@ static void give_back(void)
 
 void leaks_report_make(enum leaks_reason reason, uintptr_t sp)
 {
-    struct leaks_live_list list;
-    uint32_t unanswered = 0;
+    struct leaks_snapshot snapshot;
     if (!take())
         return;
-    if (leaks_live_list_make(&list)) {
-        bool is_scanned = leaks_options.scan && has_shown(&list) && leaks_scan(&list, sp, &unanswered);
-        if (!has_shown(&list))
-            is_scanned = leaks_options.scan;
-        check_guards(&list);
+    if (leaks_snapshot_take(&snapshot, sp, LEAKS_CHECK)) {
         struct sp_leaks_summary summary;
-        summarize(&summary, &list);
+        summarize(&summary, &snapshot.list);
         bool is_suppressed = hook != NULL && hook(&summary, hook_argument) != 0;
         if (!is_suppressed) {
-            write_file(&list, reason, is_scanned, unanswered);
+            write_file(&snapshot, reason);
             leaks_printer_print(last_path);
         }
-        leaks_live_list_free(&list);
+        leaks_snapshot_free(&snapshot);
     }
     give_back();
 }
@@ -251,29 +233,24 @@ void leaks_report_withdraw(void)
 
 void leaks_report_count(struct sp_leaks_summary *summary, uintptr_t sp)
 {
-    struct leaks_live_list list;
-    uint32_t unanswered;
+    struct leaks_snapshot snapshot;
     memset(summary, 0, sizeof *summary);
     if (!take())
         return;
-    if (leaks_live_list_make(&list)) {
-        leaks_scan(&list, sp, &unanswered);
-        summarize(summary, &list);
-        leaks_live_list_free(&list);
+    if (leaks_snapshot_take(&snapshot, sp, LEAKS_SCAN)) {
+        summarize(summary, &snapshot.list);
+        leaks_snapshot_free(&snapshot);
     }
     give_back();
 }
 
-void leaks_report_mark_all(void)
+void leaks_report_mark_all(uintptr_t sp)
 {
-    struct leaks_live_list list;
+    struct leaks_snapshot snapshot;
     if (!take())
         return;
-    if (leaks_live_list_make(&list)) {
-        for (size_t i = 0; i < list.count; i++)
-            leaks_record_get(list.blocks[i].record)->hidden |= LEAKS_REPORTED;
-        leaks_live_list_free(&list);
-    }
+    if (leaks_snapshot_take(&snapshot, sp, LEAKS_MARK))
+        leaks_snapshot_free(&snapshot);
     give_back();
 }
 

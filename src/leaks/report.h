@@ -26,7 +26,7 @@ void leaks_report_withdraw(void);
 void leaks_report_count(struct sp_leaks_summary *summary, uintptr_t sp);
 
 /* Marks all blocks that are held now as reported. */
-void leaks_report_mark_all(void);
+void leaks_report_mark_all(uintptr_t sp);
 
 void leaks_report_set_hook(sp_leaks_hook *hook, void *argument);
 

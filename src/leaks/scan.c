@@ -2,8 +2,6 @@
 #include "leaks/scan.h"
 
 #include "leaks/exclude.h"
-#include "leaks/record.h"
-#include "leaks/stop.h"
 #include "module/kernel.h"
 
 #include <fcntl.h>
@@ -166,45 +164,29 @@ static void divide_lost(struct search *search)
         list->blocks[i].is_hidden &= (uint8_t)~SETTLED;
 }
 
-static uint32_t count_unanswered(const struct leaks_stopped *threads, size_t count)
-{
-    uint32_t unanswered = 0;
-    for (size_t i = 0; i < count; i++)
-        unanswered += !threads[i].has_answered;
-    return unanswered;
-}
-
-bool leaks_scan(struct leaks_live_list *list, uintptr_t sp, uint32_t *unanswered)
+bool leaks_scan(struct leaks_live_list *list, const struct leaks_maps *maps, uintptr_t sp,
+                const struct leaks_stopped *threads, size_t thread_count)
 {
     struct search search = {.list = list, .pagemap = -1};
     size_t room = (list->count * sizeof *search.pending + 4096) & ~(size_t)4095;
-    struct leaks_maps maps;
-    *unanswered = 0;
     if (list->count == 0)
         return true;
     search.pending = sp_map_pages(room);
     if (search.pending == NULL)
         return false;
-    const struct leaks_stopped *threads;
-    size_t thread_count = leaks_stop_others(&threads);
-    *unanswered = count_unanswered(threads, thread_count);
-    bool is_good = leaks_maps_read(&maps);
-    if (is_good && leaks_exclude(list, &maps, sp, threads, thread_count)) {
+    bool is_good = leaks_exclude(list, maps, sp, threads, thread_count);
+    if (is_good) {
         size_t last = list->count - 1;
         search.lowest = list->blocks[0].address;
         search.highest = list->blocks[last].address + list->sizes[last];
         search.pagemap = (int)sp_syscall6(SYS_open, (long)"/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0, 0, 0, 0);
         mark_regions(list);
-        read_roots(&search, &maps);
+        read_roots(&search, maps);
         follow(&search, LEAKS_REACHABLE);
         divide_lost(&search);
         if (search.pagemap >= 0)
             sp_syscall6(SYS_close, search.pagemap, 0, 0, 0, 0, 0);
-    } else {
-        is_good = false;
     }
-    leaks_go_on();
-    leaks_maps_free(&maps);
     sp_unmap_pages(search.pending, room);
     return is_good;
 }

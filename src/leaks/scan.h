@@ -7,34 +7,19 @@
 #ifndef SPWALK_LEAKS_SCAN_H
 #define SPWALK_LEAKS_SCAN_H
 
-#include "leaks/data.h"
+#include "leaks/live.h"
 #include "leaks/maps.h"
+#include "leaks/stop.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct leaks_live {
-    uintptr_t address;
-    uint32_t record;
-    uint8_t class; /* enum leaks_class */
-    uint8_t is_hidden, is_inherited;
-};
-
-struct leaks_live_list {
-    struct leaks_live *blocks; /* by address */
-    uint64_t *sizes;           /* of the same */
-    size_t count, room;
-};
-
-/* All blocks that have a record now. false where memory is short. */
-bool leaks_live_list_make(struct leaks_live_list *list);
-void leaks_live_list_free(struct leaks_live_list *list);
-
 /*
- * Gives each block its class. sp: from where on the calling thread's stack counts. The other threads are stopped
- * meanwhile; *unanswered is how many could not be. Returns false where it could not be done; all are then UNKNOWN.
+ * Gives each block its class. The other threads are stopped meanwhile, and told of in threads; maps: the mappings now.
+ * sp: from where on the calling thread's stack counts. Returns false where it could not be done; all are then UNKNOWN.
  */
-bool leaks_scan(struct leaks_live_list *list, uintptr_t sp, uint32_t *unanswered);
+bool leaks_scan(struct leaks_live_list *list, const struct leaks_maps *maps, uintptr_t sp,
+                const struct leaks_stopped *threads, size_t thread_count);
 
 #endif

@@ -3,7 +3,7 @@
 #include "leaks/ends.h"
 #include "leaks/error.h"
 #include "leaks/options.h"
-#include "leaks/record.h"
+#include "leaks/thread.h"
 #include "leaks/report.h"
 #include "leaks/state.h"
 

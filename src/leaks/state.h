@@ -21,4 +21,10 @@ static inline uint64_t leaks_tick(void)
     return __builtin_ia32_rdtsc();
 }
 
+/* Since recording began; 0 before. */
+static inline uint64_t leaks_ticks_passed(void)
+{
+    return __builtin_expect(leaks_start_tick == 0, 0) ? 0 : leaks_tick() - leaks_start_tick;
+}
+
 #endif
