@@ -34,6 +34,8 @@ struct cursor {
 static uint64_t read_number(struct cursor *cursor)
 {
     uint64_t value = 0;
+    if (cursor->at < cursor->end && *cursor->at < 0x80)
+        return *cursor->at++;
     for (unsigned shift = 0; cursor->at < cursor->end && shift < 64; shift += 7) {
         uint8_t byte = *cursor->at++;
         value |= (uint64_t)(byte & 0x7f) << shift;
@@ -273,14 +275,23 @@ bool sp_map_view_below(const struct sp_map_view *view, uint64_t address, struct 
     return find_block(&view->functions, address, &block) && find_in_block(view, block, address, function, &end);
 }
 
+/* Most strings are shorter, and a copy of a fixed size, of which the rest is written over, is one instruction. */
+#define CHUNK 16
+
 uint64_t sp_map_view_name(const struct sp_map_view *view, const struct sp_map_function *function, char *text,
                           uint64_t size)
 {
     const uint8_t *offsets = view->tokens.bytes, *strings = offsets + 2 * 257;
+    const uint64_t strings_size = view->tokens.size - 2 * 257;
     uint64_t length = 0;
     for (uint64_t i = 0; i < function->name.size; i++) {
         unsigned token = function->name.bytes[i];
         uint32_t from = load16(offsets + 2 * token), to = load16(offsets + 2 * token + 2);
+        if (to - from <= CHUNK && from + CHUNK <= strings_size && length + CHUNK < size) {
+            memcpy(text + length, strings + from, CHUNK);
+            length += to - from;
+            continue;
+        }
         for (; from < to; from++, length++)
             if (length + 1 < size)
                 text[length] = (char)strings[from];
