@@ -83,7 +83,7 @@ static int run(struct job *job)
 {
     job->file = sp_elf_open(job->path, &job->why);
     if (job->file == NULL || sp_image_load(job->file, &job->image, &job->why) != 0 ||
-        sp_frame_records_read(job->file, &job->records, &job->why) != 0) {
+        sp_frame_records_read(job->file, &job->image, &job->records, &job->why) != 0) {
         sp_complain("%s", job->why == NULL ? "out of memory" : job->why);
         return SP_EXIT_BAD_INPUT;
     }

@@ -18,7 +18,8 @@ struct sp_frame_records {
 };
 
 /* Reads the notes in the file's PT_NOTE segments. Returns 0; -1 with *why set where they are damaged. */
-int sp_frame_records_read(const struct sp_elf *file, struct sp_frame_records *records, char **why);
+int sp_frame_records_read(const struct sp_elf *file, const struct sp_image *image, struct sp_frame_records *records,
+                          char **why);
 
 /* What became of one thing to be proved. */
 enum sp_proof {

@@ -187,8 +187,8 @@ bool sp_frames_check_record(struct sp_frames_check *check, const struct sp_frame
     }
     if (record->size == 0)
         return true;
-    bool covered =
-        sp_cfi_find_row(&check->tables, low, &row) == SP_CFI_OK && row.function_hi <= check->tables.segment_hi;
+    bool covered = sp_cfi_find_row(&check->tables, low, &row) == SP_CFI_OK &&
+                   sp_image_is_code(check->image, row.function_lo - check->image->bias, high - row.function_lo);
     /* A cold part begins in the midst of its function's frame. */
     proof.known = covered && row.lo == row.function_lo && row.cfa.kind == SP_CFA_REGISTER;
     struct sp_cfi_row first;

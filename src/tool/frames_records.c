@@ -71,22 +71,8 @@ static int by_start(const void *left, const void *right)
     return a->size < b->size ? -1 : a->size > b->size;
 }
 
-/* Whether the file has code at all of a record's addresses. */
-static bool is_in_code(const struct sp_elf *file, size_t headers, const struct sp_frame_record *record)
-{
-    for (size_t i = 0; i < headers; i++) {
-        GElf_Phdr header;
-        if (gelf_getphdr(file->elf, (int)i, &header) == NULL || header.p_type != PT_LOAD ||
-            (header.p_flags & PF_X) == 0)
-            continue;
-        uint64_t offset = record->start - header.p_vaddr;
-        if (offset <= header.p_filesz && record->size <= header.p_filesz - offset)
-            return true;
-    }
-    return false;
-}
-
-int sp_frame_records_read(const struct sp_elf *file, struct sp_frame_records *records, char **why)
+int sp_frame_records_read(const struct sp_elf *file, const struct sp_image *image, struct sp_frame_records *records,
+                          char **why)
 {
     struct sp_segments segments;
     size_t count;
@@ -101,7 +87,7 @@ int sp_frame_records_read(const struct sp_elf *file, struct sp_frame_records *re
     }
     for (size_t i = 0; i < records->count; i++) {
         const struct sp_frame_record *record = &records->records[i];
-        if (!is_in_code(file, count, record)) {
+        if (!sp_image_is_code(image, record->start, record->size)) {
             sp_why(why, "%s: a frame record is for 0x%" PRIx64 " and %" PRIu64 " bytes on, where the file has no code",
                    file->path, record->start, record->size);
             return -1;

@@ -49,11 +49,22 @@ int sp_image_load(const struct sp_elf *file, struct sp_image *image, char **why)
         sp_why(why, "%s: out of memory", file->path);
         return -1;
     }
-    *image = (struct sp_image){bytes, high - low, low, (uintptr_t)bytes - low};
+    *image = (struct sp_image){.bytes = bytes, .size = high - low, .low = low, .bias = (uintptr_t)bytes - low};
     index = 0;
-    while (next_load(file, &index, &header))
-        memcpy(image->bytes + (header.p_vaddr - low), raw + header.p_offset, header.p_filesz);
+    while (next_load(file, &index, &header)) {
+        uint8_t *at = image->bytes + (header.p_vaddr - low);
+        memcpy(at, raw + header.p_offset, header.p_filesz);
+        if ((header.p_flags & PF_X) == 0)
+            continue;
+        header.p_flags |= PF_R; /* here it is, also where it would be execute-only */
+        sp_segments_add(&image->code, &header, at, header.p_filesz);
+    }
     return 0;
+}
+
+bool sp_image_is_code(const struct sp_image *image, uint64_t address, uint64_t size)
+{
+    return sp_segments_at(&image->code, address, size) != NULL;
 }
 
 const uint8_t *sp_image_at(const struct sp_image *image, uint64_t address, uint64_t size)

@@ -65,7 +65,7 @@ static void check_frames(void)
     struct sp_frames_check check = {.image = &image};
     char *why = NULL;
     struct sp_elf *file = sp_elf_open(INPUT_PATH, &why);
-    if (file != NULL && sp_image_load(file, &image, &why) == 0 && sp_frame_records_read(file, &records, &why) == 0 &&
+    if (file != NULL && sp_image_load(file, &image, &why) == 0 && sp_frame_records_read(file, &image, &records, &why) == 0 &&
         sp_image_cfi(file, &image, &check.tables))
         for (size_t i = 0; i < records.count; i++)
             sp_frames_check_record(&check, &records.records[i], on_finding, NULL);

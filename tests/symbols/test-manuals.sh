@@ -11,6 +11,7 @@ else
     printf '%s\n' "$output" | sed 's/^/# /'
 fi
 missing=
+# shellcheck disable=SC2013 # a word a line
 for function in $(sed -n 's/^[a-z].*[ *]\(sp_[a-z_]*\)(.*/\1/p' "$header"); do
     cat "$@" | grep -q "^\.Nm $function\( ,\)\{0,1\}$" || missing="$missing $function"
 done
