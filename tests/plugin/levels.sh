@@ -16,16 +16,11 @@ same_with_words() {
     }
 }
 
-# stores NAME: how many words the function stores in words.s
-stores() {
-    sed -n "/^$1:/,/\\.size[[:space:]]*$1,/p" words.s | grep -cE '(pushq[[:space:]]+\$-151[0-9]{7}|movq[[:space:]]+\$-151[0-9]{7}, \(%rsp\))$'
-}
-
 one_store_each() {
     $gcc $1 -w -fno-reorder-blocks-and-partition -fplugin="$plugin" -S "$programs/calls.c" -o words.s || return
     for function in passes_on_stack takes_large sum_of:"$1" shrink_wrapped uses_all_registers large_frame switches \
         leaves jumps builtin_jumps nested recursive signalled main; do
-        count=$(stores "${function%%:*}")
+        count=$(stores "${function%%:*}" words.s)
         case $function in
         # A leaf at the levels where nothing is asked of the stack.
         takes_large | sum_of:*) [ "$count" -eq 0 ] ;;
@@ -36,7 +31,7 @@ one_store_each() {
         }
     done
     for function in add_eight skipped huge_frame dynamic_frame; do
-        [ "$(stores $function)" -eq 0 ] || {
+        [ "$(stores $function words.s)" -eq 0 ] || {
             echo "$function stores a word"
             return 1
         }

@@ -31,6 +31,12 @@ skip() {
     echo >>cases
 }
 
+# stores FUNCTION FILE: how many words the function of an assembly file stores
+stores() {
+    sed -n "/^$1:/,/\\.size[[:space:]]*$1,/p" "$2" |
+        grep -cE '(pushq[[:space:]]+\$-151[0-9]{7}|movq[[:space:]]+\$-151[0-9]{7}, \(%rsp\))$'
+}
+
 finish() {
     echo "1..$(wc -l <cases)"
 }

@@ -1,0 +1,56 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# How the word is stored: by the push that costs least, each with its CFI, or by a movq where no push can make its room.
+. "$(dirname "$0")/tap.sh"
+
+cat >stores.c <<'C'
+int use(void *), next(void);
+void no_register(int (*function)(void)) { function(); next(); }
+int one_register(int n) { next(); return n; }
+int two_registers(int n, int m) { next(); return n + m; }
+int one_register_and_array(int n) { char text[64]; use(text); return n; }
+int large_frame(void) { char text[100000]; return use(text) + 1; }
+int whole_pages(int n) { char text[65536 - 16]; use(text); return n; }
+C
+
+# prologue FUNCTION OPTIONS...: its instructions and CFI up to the first call, whichever GCC made it
+prologue() {
+    function=$1
+    shift
+    $gcc "$@" -fcf-protection=none -fplugin="$plugin" -S stores.c -o - | awk -v name="$function:" '
+        $1 == name { inside = 1; next }
+        inside && $1 == "call" { exit }
+        inside && /\(%rdi|movl|leaq/ { next }
+        inside && ($1 ~ /^(push|sub|mov|or|cmp|j)/ || $1 ~ /def_cfa/) {
+            gsub(/\$-151[0-9]*/, "WORD"); sub(/LPSRL[0-9]*/, "LOOP"); sub(/%r12/, "%rbx"); sub(/^[ \t]*\.?/, ""); gsub(/[ \t]+/, " "); print }' | paste -sd ';'
+}
+# is_stored EXPECTED FUNCTION OPTIONS...
+is_stored() {
+    expected=$1
+    shift
+    found=$(prologue "$@")
+    [ "$found" = "$expected" ] || {
+        echo "$found"
+        return 1
+    }
+}
+
+check "into the padding: the push alone" is_stored "pushq WORD;cfi_def_cfa_offset 16" no_register -O2
+check "after one register: a second push of it" is_stored \
+    "pushq %rbx;cfi_def_cfa_offset 16;pushq %rbx;cfi_def_cfa_offset 24;pushq WORD;cfi_def_cfa_offset 32" one_register -O2
+check "after two registers: the push alone" is_stored \
+    "pushq %rbp;cfi_def_cfa_offset 16;pushq %rbx;cfi_def_cfa_offset 24;pushq WORD;cfi_def_cfa_offset 32" two_registers -O2
+check "below an array: a shorter sub" is_stored \
+    "pushq %rbx;cfi_def_cfa_offset 16;subq \$72, %rsp;cfi_def_cfa_offset 88;pushq WORD;cfi_def_cfa_offset 96" \
+    one_register_and_array -O2
+check "with a frame pointer: no CFI" is_stored \
+    "pushq %rbp;cfi_def_cfa_offset 16;movq %rsp, %rbp;cfi_def_cfa_register 6;pushq %rbp;pushq WORD" \
+    no_register -O2 -fno-omit-frame-pointer
+loop='subq $4096, %rsp;orq $0, (%rsp);cmpq %r11, %rsp;jne .LOOP;cfi_def_cfa_register 7'
+check "after a loop of stack probes: a shorter sub for the rest" is_stored \
+    "cfi_def_cfa 11, 98312;$loop;subq \$1712, %rsp;cfi_def_cfa_offset 100024;pushq WORD;cfi_def_cfa_offset 100032" \
+    large_frame -O2 -fstack-clash-protection
+check "where the loop leaves no rest: a movq" is_stored \
+    "pushq %rbx;cfi_def_cfa_offset 16;cfi_def_cfa 11, 65552;$loop;movq WORD, (%rsp)" whole_pages -O2 -fstack-clash-protection
+check "size rather than speed: the push alone" is_stored "pushq WORD;cfi_def_cfa_offset 16" no_register -Os
+finish
