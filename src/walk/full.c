@@ -75,7 +75,7 @@ static enum sp_step_result arrive(struct full_walk *walk, const struct sp_cfi_re
     if ((caller->known & needed) != needed)
         return SP_STEP_NO_RULE;
     bool is_same_stack = sp >= walk->bounds.lo && sp <= walk->bounds.last;
-    if (interrupted && !is_same_stack) {
+    if (interrupted && (!is_same_stack || sp_leaves_alternate_stack(old_sp, sp))) {
         if (walk->stack_changes++ == SP_STACK_CHANGES)
             return SP_STEP_NO_PROGRESS;
         walk->bounds = sp_bounds_of(sp, walk->stacks);

@@ -19,6 +19,12 @@ struct sp_start sp_start_context(const void *ucontext)
                              ucontext};
 }
 
+bool sp_leaves_alternate_stack(uintptr_t ucontext, uintptr_t sp)
+{
+    uintptr_t lo = sp_load(ucontext + SP_UCONTEXT_STACK_LO), size = sp_load(ucontext + SP_UCONTEXT_STACK_SIZE);
+    return ucontext - lo < size && sp - lo >= size;
+}
+
 void sp_registers_from_ucontext(uintptr_t ucontext, struct sp_cfi_registers *registers)
 {
     /* The kernel's order of gregs for DWARF's order of registers: rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8.., rip. */

@@ -44,11 +44,19 @@ struct sp_start sp_start_context(const void *ucontext);
  * return address points to the restorer, SP is at the ucontext. The registers' places in it, from SP.
  */
 enum {
+    SP_UCONTEXT_STACK_LO = 16, /* uc_stack.ss_sp */
+    SP_UCONTEXT_STACK_SIZE = 32,
     SP_UCONTEXT_GREGS = 40, /* uc_mcontext.gregs: after uc_flags, uc_link, uc_stack */
     SP_UCONTEXT_RBP = SP_UCONTEXT_GREGS + 8 * 10,
     SP_UCONTEXT_RSP = SP_UCONTEXT_GREGS + 8 * 15,
     SP_UCONTEXT_RIP = SP_UCONTEXT_GREGS + 8 * 16,
 };
+
+/*
+ * Whether the signal frame at `ucontext`, which can be read, is on an alternate stack, and the interrupted sp is not.
+ * That stack may lie anywhere, also in a frame of the interrupted one.
+ */
+bool sp_leaves_alternate_stack(uintptr_t ucontext, uintptr_t sp);
 
 /* Fills all registers from a ucontext that can be read. */
 void sp_registers_from_ucontext(uintptr_t ucontext, struct sp_cfi_registers *registers);

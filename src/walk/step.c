@@ -161,8 +161,7 @@ bool sp_step_confirm_word(uintptr_t pc, uintptr_t sp)
         return true;
     uint64_t word = sp_load(sp);
     /* Any tagged word will have been followed, also one whose slot cannot be. */
-    if (!sp_word_is_tagged(word) || known.tables.hdr == 0 ||
-        sp_cfi_find_row(&known.tables, pc - 1, &row) != SP_CFI_OK)
+    if (!sp_word_is_tagged(word) || known.tables.hdr == 0 || sp_cfi_find_row(&known.tables, pc - 1, &row) != SP_CFI_OK)
         return true;
     sp_rule rule = rule_of_row(&row, &known.module);
     return sp_rule_kind(rule) != SP_KIND_SP || sp_rule_offset(rule) == sp_word_length(word) + 8;
@@ -319,7 +318,7 @@ static enum sp_step_result step_over_signal(struct sp_cursor *cursor)
     if (!sp_bounds_hold(&cursor->bounds, at) || !sp_bounds_hold(&cursor->bounds, at + SP_UCONTEXT_RIP))
         return SP_STEP_UNREADABLE;
     uintptr_t sp = sp_load(at + SP_UCONTEXT_RSP);
-    bool is_same_stack = sp >= cursor->bounds.lo && sp <= cursor->bounds.last;
+    bool is_same_stack = sp >= cursor->bounds.lo && sp <= cursor->bounds.last && !sp_leaves_alternate_stack(at, sp);
     if (is_same_stack && sp <= at)
         return SP_STEP_NO_PROGRESS;
     if (!is_same_stack) {
