@@ -11,7 +11,9 @@
  *     2..3  the address to look up, from its start
  *     4     bit 1: it does not start at a page
  */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include "cfi/cfi.h"
 #include "walk/modules.h"
 

@@ -36,7 +36,7 @@ done
 
 work=build/fuzz
 mkdir -p "$work"
-flags="-g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -Isrc -Iinclude"
+flags="-g -O2 -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -Isrc -Iinclude"
 passed=0
 failed=0
 skipped=0

@@ -23,6 +23,7 @@ FUNCTION frame_word
     .cfi_def_cfa_offset 8
     ret
     .cfi_endproc
+    .globl  frame_word_end
 frame_word_end:
 
 /* A frame word with rbp in slot 1, which the function uses for something else. */
@@ -43,6 +44,7 @@ FUNCTION frame_word_rbp
     .cfi_def_cfa_offset 8
     ret
     .cfi_endproc
+    .globl  frame_word_rbp_end
 frame_word_rbp_end:
 
 /* CFA = rsp + n */

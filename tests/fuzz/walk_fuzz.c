@@ -2,7 +2,8 @@
 /*
  * Fuzz target: walks over a damaged stack.
  *
- * Sources: tests/fuzz/walk_victims.c tests/fuzz/walk_frames.S src/walk src/cfi src/code src/word src/module
+ * Sources: tests/fuzz/walk_victims.c tests/fuzz/walk_frames.S
+ * Sources: src/walk src/cfi src/code src/word src/module/headers.c src/module/listed.c src/module/find_glibc.c
  *
  * A thread waits deep in a call (walk_victims.h). Its stack, or its registers, are changed as the input says, it is
  * walked from its context, and then put back. Each walk must end inside the stack, with frames that are the stack's own
@@ -20,7 +21,9 @@
  *     2..3  where: a word of the stack, counted from SP
  *     4..11 a value
  */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include "walk/load.h"
 #include "walk/thread.h"
 #include "walk_victims.h"
@@ -50,6 +53,7 @@ enum change {
 };
 
 /* The words in walk_frames.S. */
+extern const char frame_word[], frame_word_end[], frame_word_rbp[], frame_word_rbp_end[];
 #define FRAME_WORD UINT64_C(0xFFFFFFFFA5C00003)
 #define FRAME_WORD_RBP UINT64_C(0xFFFFFFFFA5C10005)
 
@@ -75,6 +79,7 @@ static uintptr_t outermost[2 * VICTIMS + 8]; /* return addresses in functions wi
 static unsigned outermost_count;
 static uint64_t sound[VICTIMS][65536 / 8]; /* what is on the sound stacks, from SP on */
 static struct trace trace, other;
+static bool has_met_damage;
 static unsigned long walks;
 static uintptr_t stack_lo, stack_hi; /* of the stack that is walked */
 
@@ -208,13 +213,26 @@ static void check_end(int max)
 
 /*
  * A frame that is remembered is left as it was the last time if its caller's return address is still there; its word is
- * not read again. So where a word has been damaged since then, the walk from memory is right, and the other one is led
- * astray.
+ * not read again. So once a walk has met a damaged word, walks with memory and without may be led astray differently.
  */
-static bool leads_astray(const struct sp_frame *frame)
+static bool has_met_damaged_word(const struct trace *t)
 {
-    uint64_t word = sp_load(frame->sp);
-    return sp_word_is_tagged(word) && word != (frame->size == 32 ? FRAME_WORD : FRAME_WORD_RBP);
+    for (int i = 0; i < t->n; i++) {
+        const struct sp_frame *frame = &t->frames[i];
+        uintptr_t call = frame->pc - 1;
+        uint64_t true_word = call - (uintptr_t)frame_word < (uintptr_t)(frame_word_end - frame_word) ? FRAME_WORD
+                             : call - (uintptr_t)frame_word_rbp < (uintptr_t)(frame_word_rbp_end - frame_word_rbp)
+                                 ? FRAME_WORD_RBP
+                                 : 0;
+        if (true_word == 0 || frame->interrupted)
+            continue;
+        if (frame->rule == SP_RULE_WORD && frame->size != sp_word_length(true_word) + 8)
+            return true;
+        if ((i + 1 < t->n || is_on_stack(frame->sp)) && sp_word_is_tagged(sp_load(frame->sp)) &&
+            sp_load(frame->sp) != true_word)
+            return true;
+    }
+    return false;
 }
 
 static bool is_by_word_or_cfi(const struct sp_frame *frame)
@@ -228,8 +246,6 @@ static void check_same(void)
         const struct sp_frame *a = &trace.frames[i], *b = &other.frames[i];
         if (a->pc != b->pc || a->sp != b->sp || a->interrupted != b->interrupted)
             fail("another frame without memory");
-        if ((a->rule == SP_RULE_WORD || b->rule == SP_RULE_WORD) && leads_astray(a))
-            return;
         if (a->size != b->size || (a->rule != b->rule && !(is_by_word_or_cfi(a) && is_by_word_or_cfi(b))))
             fail("another rule without memory");
     }
@@ -245,7 +261,9 @@ static void walk_and_check(const struct victim *victim, const struct setting *se
     check_frames(context, max);
     check_end(max);
     walk_without_memory(victim, setting->bounds, context, max, &other);
-    check_same();
+    has_met_damage = has_met_damage || has_met_damaged_word(&trace) || has_met_damaged_word(&other);
+    if (!has_met_damage)
+        check_same();
     if (setting->flags & 2) {
         static void *pcs[MOST];
         walks++;
@@ -400,6 +418,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     stack_lo = victim->lo;
     stack_hi = victim->hi;
     forget();
+    has_met_damage = false;
     if (setting.flags & 1)
         walk(victim, setting.bounds, &context, MOST, &trace);
     for (unsigned i = 0; i < CHANGES_MOST && size >= sizeof(struct step); i++) {
