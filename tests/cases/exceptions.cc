@@ -27,15 +27,30 @@ struct walk {
 static int objects;
 
 struct counted : std::runtime_error {
-    explicit counted(const char *text) : std::runtime_error(text) { objects++; }
-    counted(const counted &other) : std::runtime_error(other) { objects++; }
-    ~counted() override { objects--; }
+    explicit counted(const char *text) : std::runtime_error(text)
+    {
+        objects++;
+    }
+    counted(const counted &other) : std::runtime_error(other)
+    {
+        objects++;
+    }
+    ~counted() override
+    {
+        objects--;
+    }
 };
 
 struct cleaner {
     volatile char block[30];
-    cleaner() { objects++; }
-    ~cleaner() { objects--; }
+    cleaner()
+    {
+        objects++;
+    }
+    ~cleaner()
+    {
+        objects--;
+    }
 };
 
 static NOINLINE void walk_to(struct walk *to)

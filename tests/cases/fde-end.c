@@ -49,8 +49,8 @@ static void past_the_end(void)
 static void where_nothing_tells(void)
 {
     struct tally tally = walk_each_step(call_unknown, NULL);
-    EXPECT(tally.wrong == 0 && tally.marked >= 1 && tally.marked <= 3, "%ld of %ld walks wrong, %ld marked", tally.wrong,
-           tally.walks, tally.marked);
+    EXPECT(tally.wrong == 0 && tally.marked >= 1 && tally.marked <= 3, "%ld of %ld walks wrong, %ld marked",
+           tally.wrong, tally.walks, tally.marked);
 }
 
 int main(void)

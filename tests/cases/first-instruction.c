@@ -64,8 +64,8 @@ static NOINLINE void call(void (*f)(void), int flags)
         f();
         const struct sp_frame *frames = from_context.frames;
         EXPECT(from_context.end == SP_END_OUTERMOST, "end: %s", sp_end_name(from_context.end));
-        EXPECT(frames[0].pc == (uintptr_t)f && frames[0].interrupted && frames[0].size == 8, "frame 0: pc %#lx, size %u",
-               (unsigned long)frames[0].pc, frames[0].size);
+        EXPECT(frames[0].pc == (uintptr_t)f && frames[0].interrupted && frames[0].size == 8,
+               "frame 0: pc %#lx, size %u", (unsigned long)frames[0].pc, frames[0].size);
         EXPECT(from_context.n == here.n + 1 && walk_ends_with(&from_context, &here, 1), "not the callers'");
         EXPECT(frames[1].sp == here.frames[0].sp && !frames[1].interrupted, "the caller's frame is not where it is");
         EXPECT(from_handler.end == SP_END_OUTERMOST && walk_ends_with(&from_handler, &from_context, 0),

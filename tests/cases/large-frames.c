@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Case 9: frames of 320 KiB, and above 1 MiB, do not end a walk; a hundred thousand frames are walked, and a buffer that
- * is too short is told. Built with -fstack-clash-protection too, whose loop of probes precedes the word.
+ * Case 9: frames of 320 KiB, and above 1 MiB, do not end a walk; a hundred thousand frames are walked, and a buffer
+ * that is too short is told. Built with -fstack-clash-protection too, whose loop of probes precedes the word.
  */
 #include "tap.h"
 #include "walks.h"
@@ -105,8 +105,8 @@ static NOINLINE int recurse(int n)
             EXPECT((uintptr_t)pcs[k] == frames[k].pc, "sp_backtrace finds another frame %d", k);
         EXPECT(sp_walk(NULL, frames, SLOTS, &end) == SLOTS && end == SP_END_FULL, "not told to be cut: %s",
                sp_end_name(end));
-        EXPECT(sp_walk(NULL, frames, count, &end) == count && end == SP_END_OUTERMOST, "a buffer that just suffices: %s",
-               sp_end_name(end));
+        EXPECT(sp_walk(NULL, frames, count, &end) == count && end == SP_END_OUTERMOST,
+               "a buffer that just suffices: %s", sp_end_name(end));
         EXPECT(sp_walk(NULL, frames, count - 1, &end) == count - 1 && end == SP_END_FULL,
                "a buffer with one place too few: %s", sp_end_name(end));
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Case 6: a call that does not return is a function's last instruction, so that its return address is the next one's. */
+/* Case 6: a call that does not return is a function's last instruction, so that its return address is the next one's.
+ */
 #include "tap.h"
 #include "walks.h"
 
@@ -25,15 +26,17 @@ static void on_abort(int number, void *info, void *context)
 }
 
 /* Where each of them ends another begins, with a frame of another size. */
-__asm__(".text\n"
-        ".type last_call, @function\n"
-        "last_call: .cfi_startproc\n subq $8, %rsp\n .cfi_def_cfa_offset 16\n call *noreturn_called(%rip)\n .cfi_endproc\n"
-        "last_call_end:\n"
-        "large: .cfi_startproc\n .cfi_def_cfa_offset 4112\n nop\n .cfi_endproc\n"
-        ".type last_in_text, @function\n"
-        "last_in_text: .cfi_startproc\n subq $24, %rsp\n .cfi_def_cfa_offset 32\n call *noreturn_called(%rip)\n .cfi_endproc\n"
-        "last_in_text_end:\n"
-        "no_frame: ud2\n");
+__asm__(
+    ".text\n"
+    ".type last_call, @function\n"
+    "last_call: .cfi_startproc\n subq $8, %rsp\n .cfi_def_cfa_offset 16\n call *noreturn_called(%rip)\n .cfi_endproc\n"
+    "last_call_end:\n"
+    "large: .cfi_startproc\n .cfi_def_cfa_offset 4112\n nop\n .cfi_endproc\n"
+    ".type last_in_text, @function\n"
+    "last_in_text: .cfi_startproc\n subq $24, %rsp\n .cfi_def_cfa_offset 32\n call *noreturn_called(%rip)\n "
+    ".cfi_endproc\n"
+    "last_in_text_end:\n"
+    "no_frame: ud2\n");
 void last_call(void) __asm__("last_call");
 void last_in_text(void) __asm__("last_in_text");
 extern char last_call_end[] __asm__("last_call_end"), last_in_text_end[] __asm__("last_in_text_end");

@@ -13,15 +13,16 @@
 #include <ucontext.h>
 
 /* In the first the CFA is told by rsp: rbp is any number. In the second CFI says, wrongly, that rbp has it. */
-__asm__(".text\n"
-        ".p2align 4\n"
-        ".type scratch, @function\n"
-        "scratch: .cfi_startproc\n pushq %rbp\n .cfi_def_cfa_offset 16\n .cfi_offset %rbp, -16\n movq %rdi, %rbp\n ud2\n"
-        " popq %rbp\n .cfi_restore %rbp\n .cfi_def_cfa_offset 8\n ret\n .cfi_endproc\n"
-        ".type misled, @function\n"
-        "misled: .cfi_startproc\n pushq %rbp\n .cfi_def_cfa_offset 16\n .cfi_offset %rbp, -16\n movq %rdi, %rbp\n"
-        " .cfi_def_cfa %rbp, 16\n ud2\n .cfi_def_cfa %rsp, 16\n popq %rbp\n .cfi_restore %rbp\n"
-        " .cfi_def_cfa_offset 8\n ret\n .cfi_endproc\n");
+__asm__(
+    ".text\n"
+    ".p2align 4\n"
+    ".type scratch, @function\n"
+    "scratch: .cfi_startproc\n pushq %rbp\n .cfi_def_cfa_offset 16\n .cfi_offset %rbp, -16\n movq %rdi, %rbp\n ud2\n"
+    " popq %rbp\n .cfi_restore %rbp\n .cfi_def_cfa_offset 8\n ret\n .cfi_endproc\n"
+    ".type misled, @function\n"
+    "misled: .cfi_startproc\n pushq %rbp\n .cfi_def_cfa_offset 16\n .cfi_offset %rbp, -16\n movq %rdi, %rbp\n"
+    " .cfi_def_cfa %rbp, 16\n ud2\n .cfi_def_cfa %rsp, 16\n popq %rbp\n .cfi_restore %rbp\n"
+    " .cfi_def_cfa_offset 8\n ret\n .cfi_endproc\n");
 void scratch(uintptr_t rbp) __asm__("scratch");
 void misled(uintptr_t rbp) __asm__("misled");
 
@@ -42,10 +43,21 @@ static NOINLINE void try_all(void)
 {
     struct walk here;
     here.n = sp_walk(NULL, here.frames, WALK_MOST, &here.end);
-    const uintptr_t values[] = {stack_hi + 0xf00, stack_hi,     stack_hi - 8,        stack_hi - 1,
-                                stack_hi - 16,    stack_lo - 8, stack_lo - 16,       0,
-                                1,                ~UINT64_C(0), UINT64_C(1) << 63,   UINT64_C(0x7ffffffff000),
-                                ~UINT64_C(0) - 7, 16,           (uintptr_t)try_all};
+    const uintptr_t values[] = {stack_hi + 0xf00,
+                                stack_hi,
+                                stack_hi - 8,
+                                stack_hi - 1,
+                                stack_hi - 16,
+                                stack_lo - 8,
+                                stack_lo - 16,
+                                0,
+                                1,
+                                ~UINT64_C(0),
+                                UINT64_C(1) << 63,
+                                UINT64_C(0x7ffffffff000),
+                                ~UINT64_C(0) - 7,
+                                16,
+                                (uintptr_t)try_all};
     handle(SIGILL, on_illegal, 0);
     for (unsigned i = 0; i < 3 * sizeof values / sizeof values[0]; i++) {
         uintptr_t rbp = values[i / 3];

@@ -1,36 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Case 5: frames whose CFA needs a register that is only in the context, as in OpenSSL's bn_mul_mont, or one saved
- * further in, as in realigned frames.
+ * further in.
  */
 #include "tap.h"
 #include "walks.h"
 
-#include <alloca.h>
 #include <signal.h>
 #include <stddef.h>
-#include <string.h>
 #include <ucontext.h>
 
 /* CFA = *(rsp + 8 + 8 * r9) + 8; first interrupted, then in a call, which may leave anything in r9. */
-__asm__(".text\n"
-        ".p2align 4\n"
-        ".type montgomery, @function\n"
-        "montgomery: .cfi_startproc\n leaq (%rsp), %rax\n subq $72, %rsp\n .cfi_def_cfa_offset 80\n movl $5, %r9d\n"
-        " movq %rax, 8(%rsp, %r9, 8)\n"
-        " .cfi_escape 0x0f, 0x0a, 0x79, 0x00, 0x33, 0x24, 0x77, 0x08, 0x22, 0x06, 0x38, 0x22\n"
-        " ud2\n nop\n"
-        " call *%rdi\n"
-        " addq $72, %rsp\n .cfi_def_cfa %rsp, 8\n ret\n .cfi_endproc\n"
+__asm__(
+    ".text\n"
+    ".p2align 4\n"
+    ".type montgomery, @function\n"
+    "montgomery: .cfi_startproc\n leaq (%rsp), %rax\n subq $72, %rsp\n .cfi_def_cfa_offset 80\n movl $5, %r9d\n"
+    " movq %rax, 8(%rsp, %r9, 8)\n"
+    " .cfi_escape 0x0f, 0x0a, 0x79, 0x00, 0x33, 0x24, 0x77, 0x08, 0x22, 0x06, 0x38, 0x22\n"
+    " ud2\n nop\n"
+    " call *%rdi\n"
+    " addq $72, %rsp\n .cfi_def_cfa %rsp, 8\n ret\n .cfi_endproc\n"
 
-        /* The CFA in each callee-saved register in turn, across a call. */
-        ".macro BY register, number\n"
-        ".type by_\\register, @function\n"
-        "by_\\register: .cfi_startproc\n pushq %\\register\n .cfi_def_cfa_offset 16\n .cfi_offset \\number, -16\n"
-        " movq %rsp, %\\register\n .cfi_def_cfa \\number, 16\n subq $80, %rsp\n call *%rdi\n movq %\\register, %rsp\n"
-        " .cfi_def_cfa %rsp, 16\n popq %\\register\n .cfi_restore \\number\n .cfi_def_cfa_offset 8\n ret\n .cfi_endproc\n"
-        ".endm\n"
-        "BY rbx, 3\n BY rbp, 6\n BY r12, 12\n BY r13, 13\n BY r14, 14\n BY r15, 15\n");
+    /* The CFA in each callee-saved register in turn, across a call. */
+    ".macro BY register, number\n"
+    ".type by_\\register, @function\n"
+    "by_\\register: .cfi_startproc\n pushq %\\register\n .cfi_def_cfa_offset 16\n .cfi_offset \\number, -16\n"
+    " movq %rsp, %\\register\n .cfi_def_cfa \\number, 16\n subq $80, %rsp\n call *%rdi\n movq %\\register, %rsp\n"
+    " .cfi_def_cfa %rsp, 16\n popq %\\register\n .cfi_restore \\number\n .cfi_def_cfa_offset 8\n ret\n .cfi_endproc\n"
+    ".endm\n"
+    "BY rbx, 3\n BY rbp, 6\n BY r12, 12\n BY r13, 13\n BY r14, 14\n BY r15, 15\n");
 void montgomery(void (*f)(void)) __asm__("montgomery");
 void by_rbx(void (*f)(void)) __asm__("by_rbx");
 void by_rbp(void (*f)(void)) __asm__("by_rbp");
@@ -105,46 +104,9 @@ static void callee_saved(void)
     }
 }
 
-static volatile int sink;
-
-static NOINLINE int leaf(volatile char *block)
-{
-    return block[0] + 1;
-}
-
-static NOINLINE int realigned(int n)
-{
-    _Alignas(64) volatile char aligned[64];
-    volatile char variable[n * 3 + 1];
-    volatile char *allocated = alloca((size_t)n + 8);
-    aligned[0] = variable[0] = allocated[0] = 1;
-    return leaf(aligned) + leaf(variable) + leaf(allocated) + (n > 0 ? realigned(n - 1) : 0);
-}
-
-static void call_realigned(void *unused)
-{
-    (void)unused;
-    sink = realigned(3);
-}
-
-static void step_realigned(void)
-{
-    struct tally tally = walk_each_step(call_realigned, NULL);
-    EXPECT(tally.walks > 200, "only %ld steps", tally.walks);
-    EXPECT(tally.wrong == 0, "%ld of %ld walks wrong, %ld marked", tally.wrong, tally.walks, tally.marked);
-}
-
-static void sample_realigned(void)
-{
-    struct tally tally = walk_samples(call_realigned, NULL, 100);
-    EXPECT(tally.wrong == 0, "%ld of %ld walks wrong, %ld marked", tally.wrong, tally.walks, tally.marked);
-}
-
 int main(void)
 {
     tap_case("a CFA by an expression on a register of the context", expression);
     tap_case("a CFA in any callee-saved register, saved in any frame", callee_saved);
-    tap_case("each step of a realigned frame with a variable-length array and alloca", step_realigned);
-    tap_case("the same under a profiler", sample_realigned);
     return tap_end();
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Case 15: a call through NULL or another wild pointer: nothing is mapped at the pc, and the return address is at [rsp]. */
+/* Case 15: a call through NULL or another wild pointer: nothing is mapped at the pc, and the return address is at
+ * [rsp]. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
