@@ -98,9 +98,12 @@ ALWAYS_INLINE void visit_repeated(struct experiment *experiment, struct samples 
             samples[which].batch = batch;
         }
         uint64_t begin = clock_begin();
+        int count = 0;
         for (int n = 0; n < batch; n++)
-            walk(ucontext, pcs[which], PCS_MAX);
+            count = walk(ucontext, pcs[which], PCS_MAX);
         uint64_t ticks = clock_end() - begin;
+        if (!is_right(&experiment->chain, experiment->walkers[which], pcs[which], count))
+            samples[which].wrong = true;
         if (run.round >= 0)
             samples[which].ns[run.round] = (double)ticks * run.period / batch;
     }

@@ -129,6 +129,19 @@ static void check_quick_states(const char *states)
             state_of(name);
 }
 
+/* A library's walker would find in its cache what another one of the same has just left there. */
+static void check_walkers(const struct experiment *experiment)
+{
+    static const char *const libraries[] = {"sp_", "unw_"};
+    for (size_t library = 0; library < sizeof libraries / sizeof *libraries; library++) {
+        int count = 0;
+        for (int i = 0; i < experiment->walker_count; i++)
+            count += strncmp(experiment->walkers[i]->name, libraries[library], strlen(libraries[library])) == 0;
+        if (count > 1 && experiment->state != STATE_REPEATED)
+            errx(2, "--walkers: name one of %s..., since they share what they remember", libraries[library]);
+    }
+}
+
 static const struct experiment *perform(const void *from, enum state state, const char *walkers)
 {
     static struct experiment experiment;
@@ -143,6 +156,7 @@ static const struct experiment *perform(const void *from, enum state state, cons
             experiment.walkers[experiment.walker_count++] = all_walkers[i];
     if (experiment.walker_count == 0)
         errx(2, "--walkers: '%s' is part of no walker's name", walkers);
+    check_walkers(&experiment);
     int levels = options->depth - FRAMES_BESIDE_CHAIN;
     experiment.chain.levels = options->half ? (levels + 1) / 2 : levels;
     experiment.chain.through_libc = options->half;

@@ -82,7 +82,7 @@ echo "process,build,stack,start,depth,walker,first_ns,second_ns,frames" >"$resul
 for process in $(seq "$first_processes"); do
     for depth in 10 40 100; do
         for program in "$bin"/first-both-* "$bin"/first-plain-* "$bin"/first-words-*; do
-            [ -x "$program" ] && [ -f "$program" ] || continue
+            [ -f "$program" ] || continue
             name=${program##*/first-}
             build=${name%%-*} walker=${name#*-}
             for start in own context; do
