@@ -59,7 +59,7 @@ battery() {
 }
 script() {
     ./plain "$programs/script.lua" >plain.out && ./words "$programs/script.lua" >words.out &&
-        [ "$(wc -l <words.out)" -gt 50 ] && cmp plain.out words.out
+        [ "$(wc -l <words.out)" -gt 40 ] && cmp plain.out words.out
 }
 
 for level in -O0 -O2; do

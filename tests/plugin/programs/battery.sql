@@ -29,7 +29,7 @@ SELECT 9223372036854775807 + 1, 1e308 * 10, -0.0, 0.1 + 0.2;
 SELECT sum(x) FROM (SELECT 9223372036854775807 AS x UNION ALL SELECT 1);
 SELECT * FROM (SELECT 1 AS a UNION SELECT 2 UNION SELECT 1) INTERSECT SELECT 1; SELECT 1 EXCEPT SELECT 1;
 ALTER TABLE log ADD COLUMN note TEXT DEFAULT 'none'; ALTER TABLE log RENAME COLUMN at TO who; SELECT DISTINCT note FROM log;
-CREATE TABLE wide AS SELECT id, hex(randomblob(0)) AS e, replace(name, 'name', 'n') AS r, upper(name), trim('  x  ') FROM person; SELECT * FROM wide ORDER BY id DESC LIMIT 2;
+CREATE TABLE wide AS SELECT id, hex(zeroblob(2)) AS e, replace(name, 'name', 'n') AS r, upper(name), trim('  x  ') FROM person; SELECT * FROM wide ORDER BY id DESC LIMIT 2;
 EXPLAIN QUERY PLAN SELECT * FROM visit WHERE cost > 20 AND person = 3;
 ANALYZE; REINDEX; VACUUM;
 PRAGMA integrity_check; PRAGMA foreign_key_check; PRAGMA table_info(person);
