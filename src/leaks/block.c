@@ -2,6 +2,7 @@
 #include "leaks/block.h"
 
 #include "leaks/error.h"
+#include "leaks/stack.h"
 #include "leaks/thread.h"
 #include "leaks/trace.h"
 
@@ -21,11 +22,9 @@ enum { OWN_FRAMES = 6 };
 uint32_t leaks_trace_of(const struct sp_own_registers *caller)
 {
     void *pcs[LEAKS_FRAMES_MAX];
-    struct sp_start start = sp_start_own(caller);
-    struct sp_sink sink = {pcs, NULL, (int)leaks_options.frames};
-    enum sp_end end;
-    int count = sp_walk_fast(&start, &sink, &end);
-    return leaks_trace_intern(pcs, (unsigned)count, end == SP_END_FULL);
+    bool is_cut;
+    unsigned depth = leaks_stack_walk(caller, pcs, leaks_options.frames, &is_cut);
+    return leaks_trace_intern(pcs, depth, is_cut);
 }
 
 __attribute__((noinline)) uint32_t leaks_trace_here(void)

@@ -5,30 +5,36 @@
 
 #include <stdbool.h>
 
-enum { HEADS = 1 << 20, CHUNK_UNITS = 1 << LEAKS_TRACE_UNIT_SHIFT };
+enum { CHUNK_UNITS = 1 << LEAKS_TRACE_UNIT_SHIFT, LEVELS = 3 };
 
-static uint32_t heads[HEADS];
+/*
+ * The heads of the chains are in tables that are used one after the other: a program with few stacks touches few pages.
+ * A trace stays in the table that was the last when it was made; a search begins in the first.
+ */
+static uint32_t small[1 << 12], medium[1 << 16], large[1 << 20];
+static uint32_t *const heads[LEVELS] = {small, medium, large};
+static const uint32_t masks[LEVELS] = {(1 << 12) - 1, (1 << 16) - 1, (1 << 20) - 1};
+static uint32_t level; /* the last one in use */
 static uint64_t *chunks[LEAKS_TRACE_CHUNKS];
 static uint32_t next_unit = 2; /* number 0 is no trace */
 static uint32_t closes;
 static uint64_t count, lost;
 
-/* The products do not depend on each other, so that they are computed side by side. */
-static uint32_t hash_of(void *const *pcs, unsigned depth, uint32_t seed)
+static uint64_t hash_of(void *const *pcs, unsigned depth, uint32_t seed)
 {
-    uint64_t sum = seed * UINT64_C(0x9e3779b97f4a7c15) + depth;
+    uint64_t a = seed * UINT64_C(0x9e3779b97f4a7c15) + depth, b = UINT64_C(0x8ebc6af09c88c6e3);
     unsigned i = 0;
+    /* Two chains of multiplications, side by side. */
     for (; i + 1 < depth; i += 2) {
-        uint64_t a = (uint64_t)pcs[i] + i * UINT64_C(0xd6e8feb86659fd93) + UINT64_C(0xa0761d6478bd642f);
-        uint64_t b = (uint64_t)pcs[i + 1] + i * UINT64_C(0xe7037ed1a0b428db) + UINT64_C(0x8ebc6af09c88c6e3);
-        sum += (a ^ a >> 29) * (b | UINT64_C(1) << 63 | 1);
-        sum ^= b * UINT64_C(0x589965cc75374cc3);
+        a = (a ^ (uint64_t)pcs[i]) * UINT64_C(0xd6e8feb86659fd93);
+        b = (b ^ (uint64_t)pcs[i + 1]) * UINT64_C(0xa0761d6478bd642f);
+        a ^= a >> 32;
+        b ^= b >> 32;
     }
     if (i < depth)
-        sum += ((uint64_t)pcs[i] + i) * UINT64_C(0x1d8e4e27c47d124f);
-    sum ^= sum >> 32;
-    sum *= UINT64_C(0xd6e8feb86659fd93);
-    return (uint32_t)(sum >> 32);
+        a = (a ^ (uint64_t)pcs[i]) * UINT64_C(0xd6e8feb86659fd93);
+    a = (a ^ (b << 23 | b >> 41)) * UINT64_C(0xe7037ed1a0b428db);
+    return a ^ a >> 32;
 }
 
 struct leaks_trace *leaks_trace_get(uint32_t number)
@@ -37,14 +43,15 @@ struct leaks_trace *leaks_trace_get(uint32_t number)
     return (struct leaks_trace *)&chunk[number & (CHUNK_UNITS - 1)];
 }
 
-static bool is_same(const struct leaks_trace *trace, void *const *pcs, unsigned depth, uint32_t hash, uint32_t seed)
+static inline bool is_same(const struct leaks_trace *trace, void *const *pcs, unsigned depth, uint32_t hash,
+                           uint32_t seed)
 {
     if (trace->hash != hash || trace->depth != depth || trace->closes != seed)
         return false;
-    uint64_t differ = 0;
     for (unsigned i = 0; i < depth; i++)
-        differ |= trace->pcs[i] ^ (uint64_t)pcs[i];
-    return differ == 0;
+        if (trace->pcs[i] != (uint64_t)pcs[i])
+            return false;
+    return true;
 }
 
 /* Room for a trace; 0 where there is none. */
@@ -70,31 +77,38 @@ static uint32_t take_units(unsigned units)
     return start;
 }
 
-static uint32_t search(uint32_t from, uint32_t until, void *const *pcs, unsigned depth, uint32_t hash, uint32_t seed)
+static inline uint32_t search(uint32_t from, uint32_t until, void *const *pcs, unsigned depth, uint32_t hash,
+                              uint32_t seed)
 {
     while (from != until) {
         const struct leaks_trace *trace = leaks_trace_get(from);
-        if (is_same(trace, pcs, depth, hash, seed))
+        if (__builtin_expect(is_same(trace, pcs, depth, hash, seed), 1))
             return from;
         from = trace->next;
     }
     return 0;
 }
 
-uint32_t leaks_trace_intern(void *const *pcs, unsigned depth, unsigned is_cut)
+/* A trace that is not at the head of the first table's chain; it is made where there is none. */
+static __attribute__((noinline)) uint32_t find_or_make(void *const *pcs, unsigned depth, unsigned is_cut, uint64_t hash,
+                                                       uint32_t seed)
 {
-    uint32_t seed = __atomic_load_n(&closes, __ATOMIC_RELAXED), hash = hash_of(pcs, depth, seed);
-    uint32_t *head = &heads[hash & (HEADS - 1)], first = __atomic_load_n(head, __ATOMIC_ACQUIRE);
-    uint32_t found = search(first, 0, pcs, depth, hash, seed);
-    if (found != 0)
-        return found;
+    uint32_t last = __atomic_load_n(&level, __ATOMIC_ACQUIRE), first = 0, found;
+    uint32_t *head = NULL;
+    for (uint32_t i = 0; i <= last; i++) {
+        head = &heads[i][hash & masks[i]];
+        first = __atomic_load_n(head, __ATOMIC_ACQUIRE);
+        found = search(first, 0, pcs, depth, (uint32_t)(hash >> 32), seed);
+        if (found != 0)
+            return found;
+    }
     uint32_t number = take_units(sizeof(struct leaks_trace) / sizeof(uint64_t) + depth);
     if (number == 0) {
         __atomic_fetch_add(&lost, 1, __ATOMIC_RELAXED);
         return 0;
     }
     struct leaks_trace *trace = leaks_trace_get(number);
-    trace->hash = hash;
+    trace->hash = (uint32_t)(hash >> 32);
     trace->depth = (uint16_t)depth;
     trace->is_cut = (uint16_t)is_cut;
     trace->closes = seed;
@@ -105,12 +119,24 @@ uint32_t leaks_trace_intern(void *const *pcs, unsigned depth, unsigned is_cut)
         uint32_t before = first;
         if (__atomic_compare_exchange_n(head, &first, number, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
             break;
-        found = search(first, before, pcs, depth, hash, seed);
+        found = search(first, before, pcs, depth, trace->hash, seed);
         if (found != 0)
             return found;
     }
-    __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
+    /* Two threads may make the same trace in two tables just now; a report shows their blocks together all the same. */
+    if (__atomic_add_fetch(&count, 1, __ATOMIC_RELAXED) > 2 * (uint64_t)masks[last] && last + 1 < LEVELS)
+        __atomic_compare_exchange_n(&level, &last, last + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
     return number;
+}
+
+uint32_t leaks_trace_intern(void *const *pcs, unsigned depth, unsigned is_cut)
+{
+    uint32_t seed = __atomic_load_n(&closes, __ATOMIC_RELAXED);
+    uint64_t hash = hash_of(pcs, depth, seed);
+    uint32_t number = __atomic_load_n(&small[hash & masks[0]], __ATOMIC_ACQUIRE);
+    if (number != 0 && is_same(leaks_trace_get(number), pcs, depth, (uint32_t)(hash >> 32), seed))
+        return number;
+    return find_or_make(pcs, depth, is_cut, hash, seed);
 }
 
 void leaks_trace_module_closed(void)
