@@ -8,95 +8,63 @@
  *
  * The three yield the same frames; each is only faster than the one before where it applies.
  */
+#include "walk/ahead.h"
 #include "walk/load.h"
 #include "walk/recording.h"
 #include "walk/step.h"
 #include "word/word.h"
 
+#include <emmintrin.h>
 #include <stddef.h>
 
 #define INLINE inline __attribute__((always_inline))
 #define NOINLINE __attribute__((noinline))
 
-/* rbp of the old frame `at`, where the walk came onto the old row at `from` with *rbp_at. */
-static void find_rbp(const struct sp_kept_frame *from, const struct sp_kept_frame *at, uintptr_t *rbp_at)
+static void put_kept_frames(struct sp_frame *frames, const struct sp_kept_row *row, unsigned from, int count)
 {
-    while (at != from) {
-        at--;
-        if (sp_word_rbp_slot(at->how) != 0) {
-            *rbp_at = at[1].sp - 8 - 8 * (uintptr_t)sp_word_rbp_slot(at->how);
-            return;
-        }
-    }
-}
-
-/* Whether the walk still comes to the frame after `frame`, whose rule is CFA = rbp + 16, by the saved rbp and the pc.
- */
-static INLINE bool is_next_by_rbp(const struct sp_kept_frame *frame, uintptr_t lowest, uintptr_t first_rbp_at)
-{
-    int32_t rbp_from = sp_how_rbp_from(frame->how);
-    uintptr_t rbp_at = frame->sp + (uintptr_t)(intptr_t)rbp_from;
-    return rbp_from != 0 && (rbp_at >= lowest || rbp_at == first_rbp_at) && sp_load(rbp_at) == frame[1].sp - 16 &&
-           sp_load(frame[1].sp - 8) == frame[1].pc;
-}
-
-/* How many of the frames after `frame`, whose rbp is saved at rbp_at, at most `count`, are still come to. Their pcs go
- * to pcs where that is set. */
-static INLINE int verify(const struct sp_kept_frame *frame, uintptr_t rbp_at, int count, void **pcs, const bool are_put)
-{
-    const uintptr_t lowest = frame->sp;
-    int i = 0;
-    for (;;) {
-        for (; count - i >= 4; i += 4) {
-            const struct sp_kept_frame *f = frame + 1 + i;
-            uint64_t a = sp_load((uintptr_t)f[0].slot), b = sp_load((uintptr_t)f[1].slot),
-                     c = sp_load((uintptr_t)f[2].slot), d = sp_load((uintptr_t)f[3].slot);
-            if (((a ^ f[0].pc) | (b ^ f[1].pc) | (c ^ f[2].pc) | (d ^ f[3].pc)) != 0)
-                break;
-            if (are_put) {
-                pcs[i] = (void *)a;
-                pcs[i + 1] = (void *)b;
-                pcs[i + 2] = (void *)c;
-                pcs[i + 3] = (void *)d;
-            }
-        }
-        for (; i < count; i++) {
-            const struct sp_kept_frame *f = frame + 1 + i;
-            if (sp_load((uintptr_t)f->slot) != f->pc)
-                break;
-            if (are_put)
-                pcs[i] = (void *)f->pc;
-        }
-        int before = i;
-        for (; i < count && frame[1 + i].slot == &sp_no_slot && is_next_by_rbp(frame + i, lowest, rbp_at); i++)
-            if (are_put)
-                pcs[i] = (void *)frame[1 + i].pc;
-        if (i == before)
-            return i;
-    }
-}
-
-/* Functions of their own, so that the loop has all registers to itself. */
-static NOINLINE int verify_and_put(const struct sp_kept_frame *frame, uintptr_t rbp_at, int count, void **pcs)
-{
-    return verify(frame, rbp_at, count, pcs, true);
-}
-
-static NOINLINE int verify_only(const struct sp_kept_frame *frame, uintptr_t rbp_at, int count)
-{
-    return verify(frame, rbp_at, count, NULL, false);
-}
-
-static void put_kept_frames(struct sp_frame *frames, const struct sp_kept_frame *kept, int count)
-{
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i <= count; i++) {
+        unsigned at = from + (unsigned)i;
+        uintptr_t sp = sp_kept_sp(row, at);
         frames[i] = (struct sp_frame){
-            .pc = kept[i].pc,
-            .sp = kept[i].sp,
-            .size = (uint32_t)(kept[i + 1].sp - kept[i].sp),
-            .rule = (uint8_t)sp_how_rule(kept[i].how),
-            .interrupted = sp_how_flags(kept[i].how) & SP_KEPT_INTERRUPTED,
+            .pc = sp_kept_pc(row, at),
+            .sp = sp,
+            .size = i != count ? (uint32_t)(sp_kept_sp(row, at + 1) - sp) : 0,
+            .rule = (uint8_t)sp_how_rule(row->how[at]),
+            .interrupted = sp_how_flags(row->how[at]) & SP_KEPT_INTERRUPTED,
         };
+    }
+}
+
+/* The pcs of `count` frames from `from` on; where not all are plainly come to, are_plain is false. */
+static INLINE void put_kept_pcs(void **pcs, const struct sp_kept_row *row, unsigned from, int count, bool are_plain)
+{
+    const uint64_t *kept = row->pc + from;
+    int i = 0;
+    for (; count - i >= 4; i += 4) {
+        __m128i a = _mm_loadu_si128((const __m128i *)(kept + i)), b = _mm_loadu_si128((const __m128i *)(kept + i + 2));
+        _mm_storeu_si128((__m128i *)(pcs + i), a);
+        _mm_storeu_si128((__m128i *)(pcs + i + 2), b);
+    }
+    for (; i < count; i++)
+        pcs[i] = (void *)kept[i];
+    if (!are_plain)
+        for (i = 0; i < count; i++)
+            pcs[i] = (void *)sp_kept_pc(row, from + (unsigned)i);
+}
+
+/*
+ * Where the rbp is saved of the frame that the last of `count` frames of a row, up to `end`, leads to: its sp is given.
+ * `otherwise` where none of them saves it.
+ */
+static uintptr_t find_rbp(const struct sp_kept_row *row, unsigned end, unsigned count, uintptr_t sp,
+                          uintptr_t otherwise)
+{
+    for (unsigned i = end; i != end - count; i--) {
+        unsigned slot = sp_how_rbp_slot(row->how[i - 1]);
+        if (slot != 0)
+            return (i == end ? sp : sp_kept_sp(row, i)) - 8 - 8 * (uintptr_t)slot;
+    }
+    return otherwise;
 }
 
 static uint32_t size_between(uintptr_t sp, uintptr_t caller_sp)
@@ -119,50 +87,25 @@ static enum sp_end end_of(enum sp_step_result result)
     }
 }
 
-/*
- * Whether the walk, at (pc, sp), has come to a frame of the old row, *guess then. Where stacks meet they are the same
- * from there on, so it is enough to look now and then, after 8, 32, 128 frames: a search at each would cost a
- * mispredicted branch at each.
- */
-enum { FIRST_STRIDE = 8 };
-
-static INLINE bool look(struct sp_recording *recording, struct sp_kept_frame **guess, uintptr_t *look_at,
-                        unsigned *stride, uintptr_t pc, uintptr_t sp, bool interrupted)
+/* How a rule leads to the next frame, where its own frame's rbp is saved at rbp_at. */
+static INLINE struct sp_way way_of(sp_rule rule, uintptr_t rbp_at, uintptr_t sp)
 {
-    struct sp_kept_frame *g = *guess;
-    while (g->sp < sp)
-        g++;
-    if (g->sp == sp && g->pc == pc && (sp_how_flags(g->how) & SP_KEPT_INTERRUPTED) == interrupted) {
-        *guess = g;
-        return true;
-    }
-    *guess = g;
-    const struct sp_kept_frame *end = recording->old_row->frames + recording->old_row->end;
-    if (end - g > 1) {
-        *look_at = (size_t)(end - g) > *stride ? g[*stride].sp : end[-1].sp;
-        *stride *= 4;
-    } else {
-        *look_at = UINTPTR_MAX;
-    }
-    return false;
+    enum sp_rule_kind kind = sp_rule_kind(rule);
+    uintptr_t below = sp - rbp_at;
+    bool is_near = rbp_at != 0 && below % 8 == 0 && below / 8 <= UINT32_MAX;
+    if (rule & SP_RULE_VOLATILE || kind > SP_KIND_RBP)
+        return (struct sp_way){false, 0};
+    if (kind == SP_KIND_SP)
+        return (struct sp_way){true, 0};
+    return (struct sp_way){false, sp_rule_offset(rule) == 16 && is_near ? (uint32_t)(below / 8) : 0};
 }
 
-/* Where a frame's rbp is saved, from its sp, if its rule is CFA = rbp + 16; else 0. */
-static INLINE int32_t rbp_from(sp_rule rule, uintptr_t rbp_at, uintptr_t sp)
-{
-    intptr_t from = (intptr_t)(rbp_at - sp);
-    bool is_near = rbp_at != 0 && from == (int32_t)from;
-    return sp_rule_kind(rule) == SP_KIND_RBP && sp_rule_offset(rule) == 16 && !(rule & SP_RULE_VOLATILE) && is_near
-               ? (int32_t)from
-               : 0;
-}
+/* A word shifted right until its rbp slot is lowest is this and the slot, if it is tagged. */
+enum { TAG_AT_SLOT = -0x5A40 };
+_Static_assert((int64_t)SP_WORD_TAG >> SP_WORD_SLOT_SHIFT == TAG_AT_SLOT, "the word's layout");
 
-/* Where the pc of a frame at caller_sp was read, if the rule that led there depends on pc and SP alone. */
-static INLINE const uint64_t *slot_by(sp_rule rule, uintptr_t caller_sp)
-{
-    return sp_rule_kind(rule) == SP_KIND_SP && !(rule & SP_RULE_VOLATILE) ? (const uint64_t *)(caller_sp - 8)
-                                                                          : &sp_no_slot;
-}
+/* Keeps the compiler from joining conditions: each is a branch, and well predicted. */
+#define APART(value) __asm__("" : "+r"(value))
 
 struct run {
     uintptr_t pc, sp, rbp_at;
@@ -172,71 +115,86 @@ struct run {
 };
 
 /*
- * Puts frames from run->pc, run->sp on, at most `room`, as long as they are left by their words; run then is the frame
- * after them. The word at run->sp can be read, and kept[0].slot has been set. Returns how many.
+ * Puts frames from run->pc, run->sp on, at most `room` > 0, as long as they are left by their words; run then is the
+ * frame after them. The word at run->sp can be read. Returns how many.
+ *
+ * With a row the frames are kept there from place `at` on, all of them as plainly come to, and run->rbp_at is let be.
  *
  * This is the loop that a walk is measured by. Its one dependent chain is the load of the length, scaled and added to
  * SP; all else is read beside it.
  */
-static INLINE int put_run(struct run *run, void **pcs, struct sp_frame *frames, struct sp_kept_frame *kept, int room,
-                          const bool is_kept)
+static INLINE int put_run(struct run *run, void **pcs, struct sp_frame *frames, int room, struct sp_kept_row *row,
+                          unsigned at)
 {
-    const struct sp_coverage coverage = run->coverage;
-    const uintptr_t last_pc_at = run->last_pc_at;
-    uintptr_t pc = run->pc, pc_at = run->sp - 8, saves_rbp = 0, left_sp = 0;
-    int n = 0;
-    for (; n < room && sp_covered(&coverage, pc - 1); n++) {
-        uintptr_t sp = pc_at + 8;
-        uint64_t word = sp_load(sp);
-        uintptr_t next, length = sp_load_length(pc_at, sp, &next);
-        if (!sp_word_is_tagged(word) || length == 0 || next > last_pc_at)
+    const uintptr_t lo = run->coverage.lo + 1, span = run->coverage.span, last_pc_at = run->last_pc_at;
+    const uint64_t *const bits = run->coverage.bits;
+    uintptr_t *const slots = row != NULL ? row->slot + at : NULL;
+    uint64_t *const kept_pcs = row != NULL ? row->pc + at : NULL;
+    uint8_t *const hows = row != NULL ? row->how + at : NULL;
+    uintptr_t pc = run->pc, pc_at = run->sp - 8, saves_rbp = 0, before = 0;
+    long n = 0;
+    do {
+        uintptr_t offset = pc - lo;
+        if (offset >= span || !(bits[offset >> 9] >> (offset >> 3 & 63) & 1))
             break;
-        pc_at = next;
-        saves_rbp = word & SP_WORD_SLOT ? sp : saves_rbp;
-        left_sp = sp;
+        uintptr_t sp = pc_at + 8, next, length = sp_load_length(pc_at, sp, &next);
+        int64_t tag_and_slot = (int64_t)sp_load(sp) >> SP_WORD_SLOT_SHIFT;
+        uint64_t slot = (uint64_t)(tag_and_slot - TAG_AT_SLOT);
+        if (slot > SP_WORD_SLOT_MAX)
+            break;
+        APART(slot);
+        if (slot >= length)
+            break;
+        APART(length);
+        if (next > last_pc_at)
+            break;
         if (frames != NULL)
             frames[n] = (struct sp_frame){pc, sp, (uint32_t)length * 8 + 8, SP_RULE_WORD, 0};
         else
             pcs[n] = (void *)pc;
-        if (is_kept) {
-            kept[n].pc = pc;
-            kept[n].sp = sp;
-            kept[n].how = word;
-            kept[n + 1].slot = (const uint64_t *)pc_at;
+        if (row != NULL) {
+            slots[n] = pc_at;
+            kept_pcs[n] = pc;
+            hows[n] = (uint8_t)tag_and_slot;
+        } else {
+            saves_rbp = slot != 0 ? sp : saves_rbp;
+            before = pc_at;
         }
-        pc = sp_load(pc_at);
-    }
+        pc_at = next;
+        pc = sp_load(next);
+    } while (++n != room);
     run->pc = pc;
     run->sp = pc_at + 8;
-    run->left_sp = left_sp;
+    if (row != NULL)
+        before = n != 0 ? slots[n - 1] : 0;
+    run->left_sp = before + 8;
     if (saves_rbp != 0) {
         uint64_t word = sp_load(saves_rbp);
-        /* A damaged word may name a slot below itself: then rbp is what it is not, but can be read. */
-        uintptr_t slots = sp_word_is_plausible(word) ? sp_word_rbp_slot(word) : 0;
-        run->rbp_at = saves_rbp + sp_word_length(word) - 8 * slots;
+        run->rbp_at = saves_rbp + sp_word_length(word) - 8 * (uintptr_t)sp_word_rbp_slot(word);
     }
-    return n;
+    return (int)n;
 }
 
-/* Functions of their own, like the above. */
+/* Functions of their own, so that the loop has all registers to itself. */
 static NOINLINE int put_pcs(struct run *run, void **pcs, int room)
 {
-    return put_run(run, pcs, NULL, NULL, room, false);
+    return put_run(run, pcs, NULL, room, NULL, 0);
 }
 
-static NOINLINE int put_and_keep_pcs(struct run *run, void **pcs, struct sp_kept_frame *kept, int room)
+static NOINLINE int put_and_keep_pcs(struct run *run, void **pcs, int room, struct sp_kept_row *row, unsigned at)
 {
-    return put_run(run, pcs, NULL, kept, room, true);
+    return put_run(run, pcs, NULL, room, row, at);
 }
 
 static NOINLINE int put_frames(struct run *run, struct sp_frame *frames, int room)
 {
-    return put_run(run, NULL, frames, NULL, room, false);
+    return put_run(run, NULL, frames, room, NULL, 0);
 }
 
-static NOINLINE int put_and_keep_frames(struct run *run, struct sp_frame *frames, struct sp_kept_frame *kept, int room)
+static NOINLINE int put_and_keep_frames(struct run *run, struct sp_frame *frames, int room, struct sp_kept_row *row,
+                                        unsigned at)
 {
-    return put_run(run, NULL, frames, kept, room, true);
+    return put_run(run, NULL, frames, room, row, at);
 }
 
 /* Returns -1 where the walk must be a full one. recording is NULL where nothing is kept. */
@@ -252,103 +210,117 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
     cursor.coverage = sp_modules_program_coverage();
     cursor.checked_lo = cursor.checked_hi = 0;
 
-    /* The frame that the walk has come to, where its rbp is saved, where its pc was read. */
-    uintptr_t pc = start->pc, sp = start->sp, rbp_at = 0, left_sp = 0;
+    /* The frame that the walk has come to, and how. */
+    uintptr_t pc = start->pc, sp = start->sp, left_sp = 0;
     bool interrupted = start->interrupted;
-    const uint64_t *slot = &sp_no_slot;
+    struct sp_way way = {false, 0};
+
+    /* Where its rbp is saved, unless one of the last `unasked` frames of the new row saves it. */
+    uintptr_t rbp_at = 0;
+    unsigned unasked = 0;
+
+    /* Where the frame is kept. */
+    struct sp_kept_row *row = NULL;
+    unsigned kept = 0;
+
+    struct sp_ahead ahead = {.sp = UINTPTR_MAX};
+    if (recording != NULL)
+        sp_ahead_look(&ahead, recording->old_row, recording->old_row->first, max - 1, sp, &cursor.bounds);
 
     uintptr_t last = cursor.bounds.last;
     struct sp_coverage coverage = cursor.coverage;
-    uintptr_t look_at = 0;
-    unsigned stride = FIRST_STRIDE;
-    struct sp_kept_frame *kept = NULL, *guess = recording != NULL ? recording->guess : NULL;
+    unsigned look_from = SP_KEPT_PLACES; /* a frame of the old row from which to look ahead; SP_KEPT_PLACES: none */
     int n = 0;
 
     for (;;) {
         if (recording != NULL) {
-            if (sp >= look_at && look(recording, &guess, &look_at, &stride, pc, sp, interrupted)) {
+            if (look_from != SP_KEPT_PLACES) {
+                sp_ahead_look(&ahead, recording->old_row, look_from, max - n - 1, sp, &cursor.bounds);
+                last = cursor.bounds.last;
+                look_from = SP_KEPT_PLACES;
+            }
+            if (sp >= ahead.sp && sp_ahead_is_met(&ahead, recording->old_row, pc, sp, interrupted)) {
                 /* From memory. */
-                struct sp_kept_frame *from = guess;
-                if (recording->reused != NULL && from != kept + 1)
-                    sp_recording_leave_old(recording, kept);
-                if (recording->reused == NULL)
-                    recording->reused = from;
-                from->slot = slot;
-                int count = (int)(recording->old_row->frames + recording->old_row->end - 1 - from);
+                if (recording->reused != SP_NOT_REUSED && ahead.next != recording->last + 1)
+                    sp_recording_leave_old(recording);
+                if (recording->reused == SP_NOT_REUSED)
+                    recording->reused = ahead.next;
+                rbp_at = find_rbp(recording->new_row, recording->at, unasked, sp, rbp_at);
+                unasked = 0;
+                row = recording->old_row;
+                if (ahead.rbp_at < sp && ahead.rbp_at != rbp_at)
+                    sp_ahead_keep_plain(&ahead, row);
+                sp_kept_put(row, ahead.next, pc, sp, way);
+                int count = (int)(ahead.to - ahead.next);
                 if (count > max - n - 1)
                     count = max - n - 1;
-                /* The slots ascend: where the last can be read, all can. */
-                if (count > 0 && from[count].sp - 8 > last) {
-                    if (!sp_bounds_hold(&cursor.bounds, from[count].sp - 8))
-                        count = 0;
-                    last = cursor.bounds.last;
-                }
+                kept = recording->last = ahead.next + (unsigned)count;
                 if (frames != NULL) {
-                    count = verify_only(from, rbp_at, count);
-                    put_kept_frames(frames + n, from, count + 1);
+                    put_kept_frames(frames + n, row, ahead.next, count);
                 } else {
                     pcs[n] = (void *)pc;
-                    count = verify_and_put(from, rbp_at, count, pcs + n + 1);
+                    put_kept_pcs(pcs + n + 1, row, ahead.next + 1, count, ahead.rbp_at == UINTPTR_MAX);
                 }
                 n += count + 1;
-                kept = from + count;
-                guess = kept + 1;
-                look_at = 0;
-                stride = FIRST_STRIDE;
-                if (sp_how_flags(kept->how) & SP_KEPT_OUTERMOST) {
-                    if (frames != NULL)
-                        frames[n - 1].size = 0;
+                if (sp_how_flags(row->how[kept]) & SP_KEPT_OUTERMOST) {
                     *end = SP_END_OUTERMOST;
                     break;
                 }
-                if (count > 0)
-                    left_sp = kept[-1].sp;
-                find_rbp(from, kept, &rbp_at);
-                pc = kept->pc;
-                sp = kept->sp;
-                interrupted = sp_how_flags(kept->how) & SP_KEPT_INTERRUPTED;
+                if (count > 0) {
+                    left_sp = sp_kept_sp(row, kept - 1);
+                    pc = sp_kept_pc(row, kept);
+                    sp = sp_kept_sp(row, kept);
+                    interrupted = sp_how_flags(row->how[kept]) & SP_KEPT_INTERRUPTED;
+                    rbp_at = find_rbp(row, kept, (unsigned)count, sp, rbp_at);
+                }
+                ahead.sp = UINTPTR_MAX;
+                if (kept + 1 < row->end)
+                    look_from = kept + 1;
                 goto leave;
             }
-            if (recording->reused != NULL)
-                sp_recording_leave_old(recording, kept);
+            if (recording->reused != SP_NOT_REUSED)
+                sp_recording_leave_old(recording);
+            row = recording->new_row;
         }
 
         /* By word. */
         if (!interrupted && sp <= last) {
+            bool is_kept = recording != NULL && recording->at != SP_KEPT_PLACES - 1;
             int room = max - n;
-            if (recording != NULL) {
-                recording->at->slot = slot;
-                if (room > recording->limit - recording->at)
-                    room = (int)(recording->limit - recording->at);
-            }
-            struct run run = {pc, sp, rbp_at, coverage, look_at - 9 < last - 8 ? look_at - 9 : last - 8, 0};
+            struct run run = {pc, sp, rbp_at, coverage, ahead.sp - 8 < last ? ahead.sp - 8 : last, 0};
             int count;
-            if (frames != NULL)
-                count = recording != NULL ? put_and_keep_frames(&run, frames + n, recording->at, room)
-                                          : put_frames(&run, frames + n, room);
-            else
-                count = recording != NULL ? put_and_keep_pcs(&run, pcs + n, recording->at, room)
-                                          : put_pcs(&run, pcs + n, room);
+            if (is_kept) {
+                if (room > SP_KEPT_PLACES - 1 - (int)recording->at)
+                    room = SP_KEPT_PLACES - 1 - (int)recording->at;
+                count = frames != NULL ? put_and_keep_frames(&run, frames + n, room, row, recording->at)
+                                       : put_and_keep_pcs(&run, pcs + n, room, row, recording->at);
+            } else {
+                if (recording != NULL) {
+                    run.rbp_at = rbp_at = find_rbp(row, recording->at, unasked, sp, rbp_at);
+                    unasked = 0;
+                }
+                count = frames != NULL ? put_frames(&run, frames + n, room) : put_pcs(&run, pcs + n, room);
+            }
             if (count != 0) {
+                if (is_kept) {
+                    if (!way.is_plain)
+                        sp_kept_put(row, recording->at, pc, sp, way);
+                    recording->at += (unsigned)count;
+                    unasked += (unsigned)count;
+                }
                 n += count;
                 pc = run.pc;
                 sp = run.sp;
                 rbp_at = run.rbp_at;
                 left_sp = run.left_sp;
-                if (recording != NULL) {
-                    recording->at += count;
-                    kept = recording->at - 1;
-                    slot = (const uint64_t *)(sp - 8);
-                }
+                way.is_plain = true;
                 goto arrived;
             }
         }
 
         if (recording != NULL) {
-            kept = recording->at != recording->limit ? recording->at++ : &recording->spare;
-            kept->slot = slot;
-            kept->pc = pc;
-            kept->sp = sp;
+            kept = recording->at;
+            sp_kept_put(row, kept, pc, sp, way);
         }
         if (frames != NULL)
             frames[n] = (struct sp_frame){.pc = pc, .sp = sp, .interrupted = interrupted};
@@ -358,23 +330,25 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
 
     leave:;
         uintptr_t caller_sp;
-        uint8_t by, rbp_slot;
+        uint8_t by, rbp_slot, how;
         if (!interrupted && sp_covered(&coverage, pc - 1) && sp <= last) {
             uint64_t word = sp_load(sp);
             caller_sp = sp + sp_word_length(word) + 8;
             if (sp_word_is_plausible(word) && caller_sp - 8 <= last) {
                 by = SP_RULE_WORD;
                 rbp_slot = (uint8_t)sp_word_rbp_slot(word);
-                if (recording != NULL) {
-                    kept->how = word;
-                    slot = (const uint64_t *)(caller_sp - 8);
-                }
+                how = sp_how_word(word);
+                way.is_plain = true;
                 goto arrive;
             }
         }
 
         sp_rule rule = sp_rules_get(sp_lookup_address(pc, interrupted));
         enum sp_rule_kind kind = sp_rule_kind(rule);
+        if (recording != NULL && kind != SP_KIND_SP && row == recording->new_row) {
+            rbp_at = find_rbp(row, kept, unasked, sp, rbp_at);
+            unasked = 0;
+        }
         if ((kind == SP_KIND_SP || kind == SP_KIND_RBP) && !(rule & SP_RULE_VOLATILE) &&
             !(rule & SP_RULE_BY_WORD && interrupted)) {
             caller_sp = sp;
@@ -385,10 +359,16 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
             if (sp >= cursor.bounds.lo && caller_sp > sp && caller_sp - 8 <= last &&
                 caller_sp - 8 - 8 * (uintptr_t)rbp_slot >= sp) {
                 by = rule & SP_RULE_BY_WORD ? SP_RULE_WORD : SP_RULE_CFI;
-                goto follow;
+                how = sp_how(by, rbp_slot, interrupted ? SP_KEPT_INTERRUPTED : 0);
+                way = way_of(rule, rbp_at, sp);
+                goto arrive;
             }
         }
 
+        if (recording != NULL && row == recording->new_row) {
+            rbp_at = find_rbp(row, kept, unasked, sp, rbp_at);
+            unasked = 0;
+        }
         cursor.pc = pc;
         cursor.sp = sp;
         cursor.interrupted = interrupted;
@@ -403,12 +383,15 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
         if (recording != NULL) {
             unsigned flags = (interrupted ? SP_KEPT_INTERRUPTED : 0) |
                              (result == SP_STEP_OUTERMOST && !(rule & SP_RULE_VOLATILE) ? SP_KEPT_OUTERMOST : 0);
-            kept->how = sp_how(cursor.rule, sp_rule_slot(rule), flags, rbp_from(rule, rbp_at, sp));
-            slot = slot_by(rule, cursor.sp);
+            row->how[kept] = sp_how(cursor.rule, sp_rule_slot(rule) & 15, flags);
+            if (row == recording->new_row && kept != SP_KEPT_PLACES - 1)
+                recording->at = kept + 1;
+            way = way_of(rule, rbp_at, sp);
             if (cursor.stack_changes != stack_changes) {
                 sp_recording_restart(recording);
-                guess = recording->guess;
-                look_at = 0;
+                row = recording->new_row;
+                ahead.sp = UINTPTR_MAX;
+                look_from = recording->old_row->first;
             }
         }
         if (result != SP_STEP_CALLER) {
@@ -435,14 +418,18 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
         coverage = cursor.coverage;
         goto arrived;
 
-    follow:
-        if (recording != NULL) {
-            kept->how = sp_how(by, rbp_slot, interrupted ? SP_KEPT_INTERRUPTED : 0, rbp_from(rule, rbp_at, sp));
-            slot = slot_by(rule, caller_sp);
-        }
     arrive:
-        if (rbp_slot != 0)
+        if (recording != NULL) {
+            row->how[kept] = how;
+            if (row == recording->new_row && kept != SP_KEPT_PLACES - 1) {
+                recording->at = kept + 1;
+                unasked++;
+            }
+        }
+        if (rbp_slot != 0) {
             rbp_at = caller_sp - 8 - 8 * (uintptr_t)rbp_slot;
+            unasked = 0;
+        }
         if (frames != NULL) {
             frames[n - 1].rule = by;
             frames[n - 1].size = size_between(sp, caller_sp);
@@ -462,16 +449,15 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
     }
 
     if (recording != NULL) {
-        recording->last = kept;
         if (n < 0)
             sp_recording_drop(recording);
-        else if (!sp_recording_end_unchanged(recording))
-            sp_recording_end(recording);
+        else
+            sp_recording_end(recording, n);
     }
     return n;
 }
 
-int sp_walk_fast(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end)
+static NOINLINE int walk_anew(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end)
 {
     struct sp_recording recording;
     sp_recording_begin(&recording, (uintptr_t)&recording);
@@ -483,4 +469,30 @@ int sp_walk_fast(const struct sp_start *start, const struct sp_sink *sink, enum 
         n = recording.memory != NULL ? walk(start, NULL, sink->frames, sink->max, end, &recording)
                                      : walk(start, NULL, sink->frames, sink->max, end, NULL);
     return n >= 0 ? n : sp_walk_full(start, sink, end);
+}
+
+/* The walk that the thread's last one was, if it is that again; else 0. */
+static INLINE int repeat(const struct sp_start *start, const struct sp_sink *sink)
+{
+    struct sp_memory *memory = sp_thread.memory;
+    if (sink->pcs == NULL || memory == NULL || memory->walk_sp != 0)
+        return 0;
+    const struct sp_kept_row *row = &memory->rows[memory->current];
+    if (row->start_sp != start->sp || row->start_pc != start->pc)
+        return 0;
+    memory->walk_sp = (uintptr_t)&memory;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    struct sp_bounds bounds = sp_bounds_of(start->sp, &sp_thread.stacks);
+    int n = sp_ahead_repeat(row, start->interrupted, sink->pcs, sink->max, &bounds);
+    sp_memory_give_back(memory);
+    return n;
+}
+
+int sp_walk_fast(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end)
+{
+    int n = repeat(start, sink);
+    if (n == 0)
+        return walk_anew(start, sink, end);
+    *end = SP_END_OUTERMOST;
+    return n;
 }

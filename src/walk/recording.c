@@ -3,73 +3,89 @@
 
 const uint64_t sp_no_slot = UINT64_C(0x8000000000000001);
 
-static struct sp_kept_frame *row_start(struct sp_kept_row *row)
-{
-    return row->frames + SP_KEPT_ROOM;
-}
-
 static void empty_row(struct sp_kept_row *row)
 {
     row->first = row->end = SP_KEPT_ROOM;
-    row_start(row)->sp = UINTPTR_MAX;
 }
 
-static void copy_frames(struct sp_kept_frame *to, const struct sp_kept_frame *from, size_t count)
+static void copy_frames(struct sp_kept_row *to, unsigned to_first, const struct sp_kept_row *from, unsigned first,
+                        unsigned count)
 {
-    for (size_t i = 0; i < count; i++)
-        to[i] = from[i];
+    for (unsigned i = 0; i < count; i++) {
+        to->slot[to_first + i] = from->slot[first + i];
+        to->pc[to_first + i] = from->pc[first + i];
+        to->how[to_first + i] = from->how[first + i];
+        if (!sp_kept_is_plain(from, first + i))
+            to->other[to_first + i] = from->other[first + i];
+    }
 }
 
-void sp_recording_leave_old(struct sp_recording *recording, const struct sp_kept_frame *left)
+void sp_recording_leave_old(struct sp_recording *recording)
 {
-    size_t count = (size_t)(left + 1 - recording->reused), room = (size_t)(recording->limit - recording->at);
+    unsigned count = recording->last + 1 - recording->reused, room = SP_KEPT_PLACES - 1 - recording->at;
     if (count > room)
         count = room;
-    copy_frames(recording->at, recording->reused, count);
+    copy_frames(recording->new_row, recording->at, recording->old_row, recording->reused, count);
     recording->at += count;
-    recording->reused = NULL;
+    recording->reused = SP_NOT_REUSED;
 }
 
 void sp_recording_restart(struct sp_recording *recording)
 {
-    recording->at = row_start(recording->new_row);
-    recording->guess = recording->old_row->frames + recording->old_row->first;
-    recording->reused = NULL;
+    recording->at = SP_KEPT_ROOM;
+    recording->reused = SP_NOT_REUSED;
+}
+
+static void set_start(struct sp_kept_row *row)
+{
+    row->start_pc = sp_kept_pc(row, row->first);
+    row->start_sp = sp_kept_sp(row, row->first);
+    row->is_interrupted = sp_how_flags(row->how[row->first]) & SP_KEPT_INTERRUPTED;
+    row->is_whole = (sp_how_flags(row->how[row->end - 1]) & SP_KEPT_OUTERMOST) != 0;
 }
 
 static void keep_new_row(struct sp_recording *recording)
 {
-    struct sp_kept_row *row = recording->new_row;
-    row->first = SP_KEPT_ROOM;
-    row->end = (uint32_t)(recording->at - row->frames);
-    recording->at->sp = UINTPTR_MAX;
+    recording->new_row->first = SP_KEPT_ROOM;
+    recording->new_row->end = recording->at;
+    if (recording->at != SP_KEPT_ROOM)
+        set_start(recording->new_row);
     recording->memory->current ^= 1;
 }
 
 static void keep_old_row(struct sp_recording *recording)
 {
     struct sp_kept_row *row = recording->old_row;
-    const struct sp_kept_frame *first_new = row_start(recording->new_row);
-    size_t new_count = (size_t)(recording->at - first_new);
-    uint32_t index = (uint32_t)(recording->reused - row->frames);
-    if (new_count > index) {
+    unsigned new_count = recording->at - SP_KEPT_ROOM;
+    if (new_count > recording->reused) {
         empty_row(row);
         return;
     }
-    copy_frames(recording->reused - new_count, first_new, new_count);
-    row->first = index - (uint32_t)new_count;
+    row->first = recording->reused - new_count;
+    copy_frames(row, row->first, recording->new_row, SP_KEPT_ROOM, new_count);
     /* What the walk did not come to is not known to follow any more. */
-    row->end = (uint32_t)(recording->last - row->frames) + 1;
-    row->frames[row->end].sp = UINTPTR_MAX;
+    row->end = recording->last + 1;
+    set_start(row);
 }
 
-void sp_recording_end(struct sp_recording *recording)
+/* Of a walk's frames, so many at least are from memory in a thread for which keeping them is worth its time. */
+enum { FRAMES_A_KNOWN_ONE = 8, WALKS_STRANGE = 4, WALKS_UNKEPT = 15 };
+
+void sp_recording_end(struct sp_recording *recording, int count)
 {
-    if (recording->reused != NULL)
+    struct sp_memory *memory = recording->memory;
+    unsigned known = recording->reused != SP_NOT_REUSED ? recording->last + 1 - recording->reused : 0;
+    if (known * FRAMES_A_KNOWN_ONE >= (unsigned)count)
+        memory->strange = 0;
+    else if (memory->strange < WALKS_STRANGE)
+        memory->strange++;
+    else
+        memory->unkept = WALKS_UNKEPT;
+    if (recording->reused != SP_NOT_REUSED)
         keep_old_row(recording);
     else
         keep_new_row(recording);
-    sp_memory_give_back(recording->memory);
+    sp_memory_give_back(memory);
 }
 
 void sp_recording_drop(struct sp_recording *recording)

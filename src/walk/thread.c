@@ -65,7 +65,6 @@ static void forget_frames(struct sp_memory *memory)
     for (unsigned i = 0; i < 2; i++) {
         struct sp_kept_row *row = &memory->rows[i];
         row->first = row->end = SP_KEPT_ROOM;
-        row->frames[SP_KEPT_ROOM].sp = UINTPTR_MAX;
     }
 }
 
@@ -86,6 +85,7 @@ static struct sp_memory *new_memory(void)
         return NULL;
     memory->walk_sp = 0;
     memory->current = 0;
+    memory->strange = memory->unkept = 0;
     forget_frames(memory);
     return memory;
 }

@@ -19,20 +19,40 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * A frame, and the word that shows that the walk still comes to it from the frame before.
- *
- * Where the rule of the frame before is kind RBP there is a second such word: the one in which its rbp is saved. It
- * must hold this frame's sp - 16. rbp_from says where it is; that holds as long as the frames from that word's on are
- * kept.
- */
-struct sp_kept_frame {
-    const uint64_t *slot; /* where its pc was read; a word that never equals pc where the rule of the frame before it
-                             depends on more than its pc and SP */
-    uint64_t pc;
-    uintptr_t sp;
-    uint64_t how; /* it was left: its frame word, or what sp_how makes */
+enum {
+    SP_KEPT_FRAMES = 1024,
+    SP_KEPT_ROOM = 256, /* left in front of a new row of frames, for the next ones that are put before them */
+    SP_KEPT_PLACES = SP_KEPT_ROOM + SP_KEPT_FRAMES + 1, /* the last is written where there is no place */
 };
+
+/*
+ * Frames, and the words that show that a walk still comes to each from the one before.
+ *
+ * A frame is plainly come to where the rule of the frame before depends on its pc and SP alone: then its pc is read
+ * right below it, and as long as it is found there, all of it is as it was. Of the others no word tells that; only
+ * where the rule of the frame before is CFA = rbp + 16 two do: the pc, and the word in which that frame's rbp is saved,
+ * which must hold this frame's sp - 16.
+ *
+ * Arrays, so that re-reading takes few loads, and pcs are copied as they stand.
+ */
+struct sp_kept_row {
+    uint32_t first, end;            /* the frames are first .. end - 1 */
+    uintptr_t start_pc, start_sp;   /* the first one's */
+    uint8_t is_whole;               /* the last one has no caller */
+    uint8_t is_interrupted;         /* the first one's pc is exact */
+    uintptr_t slot[SP_KEPT_PLACES]; /* plainly come to: sp - 8; else the address of sp_no_slot */
+    uint64_t pc[SP_KEPT_PLACES];    /* plainly come to: its pc; else what sp_no_slot never holds */
+    uint8_t how[SP_KEPT_PLACES];    /* it was left: sp_how_word or sp_how */
+    struct {
+        uintptr_t pc, sp;
+        uint32_t rbp_below;  /* how many words below the sp of the frame before its rbp is saved, where its rule is
+                                CFA = rbp + 16 and that is known; else 0 */
+    } other[SP_KEPT_PLACES]; /* where it is not plainly come to */
+};
+
+/* What is read in place of a slot, and what stands in place of the pc, where no slot tells. */
+extern const uint64_t sp_no_slot;
+enum { SP_NO_PC = 1 };
 
 enum {
     SP_KEPT_INTERRUPTED = 1, /* pc is exact */
@@ -40,47 +60,81 @@ enum {
 };
 
 /*
- * How a frame was left, in the form of a frame word without a tag:
+ * How a frame was left:
  *
- *     bits 63..32  where its rbp is saved, from sp; 0: not known, or its rule is not CFA = rbp + 16
- *     bits 19..16  n: it saves rbp at CFA - 8 - 8n, where the CFA is the next frame's sp; 0: it does not
- *     bits 9..8    flags
- *     bits 1..0    an enum sp_rule
+ *     bits 7..4    0xC: by its frame word, of which this is the third byte. Else:
+ *     bits 7..6    flags
+ *     bits 5..4    an enum sp_rule
+ *     bits 3..0    n: it saves rbp at CFA - 8 - 8n, where the CFA is the next frame's sp; 0: it does not
  */
-static inline uint64_t sp_how(enum sp_rule rule, unsigned rbp_slot, unsigned flags, int32_t rbp_from)
+static inline uint8_t sp_how_word(uint64_t word)
 {
-    return (uint64_t)(uint32_t)rbp_from << 32 | (uint64_t)rbp_slot << SP_WORD_SLOT_SHIFT | flags << 8 | rule;
+    return (uint8_t)(word >> SP_WORD_SLOT_SHIFT);
 }
 
-static inline enum sp_rule sp_how_rule(uint64_t how)
+static inline uint8_t sp_how(enum sp_rule rule, unsigned rbp_slot, unsigned flags)
 {
-    return sp_word_is_tagged(how) ? SP_RULE_WORD : (enum sp_rule)(how & 3);
+    return (uint8_t)(flags << 6 | rule << 4 | rbp_slot);
 }
 
-static inline unsigned sp_how_flags(uint64_t how)
+static inline bool sp_how_is_word(uint8_t how)
 {
-    return sp_word_is_tagged(how) ? 0 : how >> 8 & 3;
+    return how >> 4 == 0xC;
 }
 
-static inline int32_t sp_how_rbp_from(uint64_t how)
+static inline enum sp_rule sp_how_rule(uint8_t how)
 {
-    return sp_word_is_tagged(how) ? 0 : (int32_t)(how >> 32);
+    return sp_how_is_word(how) ? SP_RULE_WORD : (enum sp_rule)(how >> 4 & 3);
 }
 
-enum {
-    SP_KEPT_FRAMES = 1024,
-    SP_KEPT_ROOM = 256, /* left in front of a new row of frames, for the next ones that are put before them */
+static inline unsigned sp_how_flags(uint8_t how)
+{
+    return sp_how_is_word(how) ? 0 : how >> 6;
+}
+
+static inline unsigned sp_how_rbp_slot(uint8_t how)
+{
+    return how & 15;
+}
+
+static inline bool sp_kept_is_plain(const struct sp_kept_row *row, unsigned i)
+{
+    return row->slot[i] != (uintptr_t)&sp_no_slot;
+}
+
+static inline uintptr_t sp_kept_sp(const struct sp_kept_row *row, unsigned i)
+{
+    return sp_kept_is_plain(row, i) ? row->slot[i] + 8 : row->other[i].sp;
+}
+
+static inline uintptr_t sp_kept_pc(const struct sp_kept_row *row, unsigned i)
+{
+    return sp_kept_is_plain(row, i) ? row->pc[i] : row->other[i].pc;
+}
+
+/* How the walk came to a frame. */
+struct sp_way {
+    bool is_plain;
+    uint32_t rbp_below; /* where it is not: as above */
 };
 
-struct sp_kept_row {
-    uint32_t first, end;                                            /* the frames are frames[first .. end - 1] */
-    struct sp_kept_frame frames[SP_KEPT_ROOM + SP_KEPT_FRAMES + 1]; /* one past the last: sp == UINTPTR_MAX */
-};
+static inline void sp_kept_put(struct sp_kept_row *row, unsigned i, uintptr_t pc, uintptr_t sp, struct sp_way way)
+{
+    row->slot[i] = way.is_plain ? sp - 8 : (uintptr_t)&sp_no_slot;
+    row->pc[i] = way.is_plain ? pc : SP_NO_PC;
+    if (!way.is_plain) {
+        row->other[i].pc = pc;
+        row->other[i].sp = sp;
+        row->other[i].rbp_below = way.rbp_below;
+    }
+}
 
 struct sp_memory {
     struct sp_memory *next_free;
     uintptr_t walk_sp; /* SP of the walk that is using this; 0: none */
     uint32_t current;  /* which row holds the last walk; the other one is written by the next */
+    uint8_t strange;   /* how many walks in a row found few of their frames kept; stops at 255 */
+    uint8_t unkept;    /* so many walks to come are not kept */
     struct sp_kept_row rows[2];
 };
 
