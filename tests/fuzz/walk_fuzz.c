@@ -345,7 +345,6 @@ static void forget(void)
         return;
     for (unsigned i = 0; i < 2; i++) {
         memory->rows[i].first = memory->rows[i].end = SP_KEPT_ROOM;
-        memory->rows[i].frames[SP_KEPT_ROOM].sp = UINTPTR_MAX;
     }
 }
 
