@@ -225,7 +225,7 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
 
     struct sp_ahead ahead = {.sp = UINTPTR_MAX};
     if (recording != NULL)
-        sp_ahead_look(&ahead, recording->old_row, recording->old_row->first, max - 1, sp, &cursor.bounds);
+        sp_ahead_look(&ahead, recording->old_row, recording->old_row->first, max - 1, sp, cursor.bounds);
 
     uintptr_t last = cursor.bounds.last;
     struct sp_coverage coverage = cursor.coverage;
@@ -235,8 +235,7 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
     for (;;) {
         if (recording != NULL) {
             if (look_from != SP_KEPT_PLACES) {
-                sp_ahead_look(&ahead, recording->old_row, look_from, max - n - 1, sp, &cursor.bounds);
-                last = cursor.bounds.last;
+                sp_ahead_look(&ahead, recording->old_row, look_from, max - n - 1, sp, cursor.bounds);
                 look_from = SP_KEPT_PLACES;
             }
             if (sp >= ahead.sp && sp_ahead_is_met(&ahead, recording->old_row, pc, sp, interrupted)) {
@@ -267,6 +266,10 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
                     break;
                 }
                 if (count > 0) {
+                    /* What was looked at ahead can be read; now the walk is there. */
+                    if (!sp_bounds_hold(&cursor.bounds, sp_kept_sp(row, kept) - 8))
+                        cursor.bounds.can_extend = false;
+                    last = cursor.bounds.last;
                     left_sp = sp_kept_sp(row, kept - 1);
                     pc = sp_kept_pc(row, kept);
                     sp = sp_kept_sp(row, kept);

@@ -268,7 +268,11 @@ static void walk_and_check(const struct victim *victim, const struct setting *se
         static void *pcs[MOST];
         walks++;
         set_bounds(victim, setting->bounds, (uintptr_t)victim->context.uc_mcontext.gregs[REG_RSP]);
-        if (sp_backtrace_context(context, pcs, max) != trace.n)
+        int n = sp_backtrace_context(context, pcs, max);
+        /* One of the two may have been from memory, and the other not. */
+        if (has_met_damage)
+            return;
+        if (n != trace.n)
             fail("another count by sp_backtrace_context");
         for (int i = 0; i < trace.n; i++)
             if ((uintptr_t)pcs[i] != trace.frames[i].pc)
