@@ -9,6 +9,7 @@
 #include "command.h"
 #include "leaks_profile.h"
 #include "leaks_run.h"
+#include "leaks_self_test.h"
 #include "preload.h"
 #include "run.h"
 
@@ -21,13 +22,14 @@ struct job {
     int error_status; /* -1: the program's own */
     const char *output;
     char *output_kept; /* to be freed */
-    bool is_comparing, is_printing;
+    bool is_comparing, is_printing, is_testing, is_leaking;
     struct leaks_suppressions suppressions;
     /* While it runs. */
     FILE *out;
     int32_t out_process; /* whose file it is, where the name has %p */
     bool has_json;       /* the document is begun */
     int32_t first_process;
+    bool has_end; /* the program, not a child of it, has reported at its end */
     size_t reports_seen, wrong;
     bool has_failed;
 };
@@ -35,6 +37,7 @@ struct job {
 static const char help[] =
     "usage: spwalk leaks [OPTIONS] -- PROGRAM [ARGUMENTS]\n"
     "       spwalk leaks --compare BEFORE.json AFTER.json\n"
+    "       spwalk leaks --self-test\n"
     "\n"
     "Runs a program and reports each block that it did not free, with the call stack of its allocation.\n"
     "\n"
@@ -56,6 +59,7 @@ static const char help[] =
     "      --keep-libc           do not let the C library free its own caches at the end\n"
     "      --follow              programs that it executes too\n"
     "      --compare             tell what the second JSON report has more than the first; exit status 1 where it has\n"
+    "      --self-test           leak on purpose, and check that the report is right\n"
     "      --help                this text\n";
 
 enum {
@@ -72,6 +76,8 @@ enum {
     OPTION_FOLLOW,
     OPTION_COMPARE,
     OPTION_PRINT,
+    OPTION_SELF_TEST,
+    OPTION_LEAK,
     OPTION_HELP
 };
 
@@ -95,6 +101,8 @@ static const struct option long_options[] = {
     {"follow", no_argument, NULL, OPTION_FOLLOW},
     {"compare", no_argument, NULL, OPTION_COMPARE},
     {"print", no_argument, NULL, OPTION_PRINT},
+    {"self-test", no_argument, NULL, OPTION_SELF_TEST},
+    {LEAKS_SELF_TEST_OPTION + 2, no_argument, NULL, OPTION_LEAK},
     {"help", no_argument, NULL, OPTION_HELP},
     {NULL, 0, NULL, 0},
 };
@@ -215,6 +223,12 @@ static int set_option(struct job *job, char **argv, int option)
     case OPTION_PRINT:
         job->is_printing = true;
         return 0;
+    case OPTION_SELF_TEST:
+        job->is_testing = true;
+        return 0;
+    case OPTION_LEAK:
+        job->is_leaking = true;
+        return 0;
     default:
         return sp_bad_option(argv, option);
     }
@@ -259,8 +273,11 @@ static int parse(struct job *job, int argc, char **argv)
         status = sp_bad_usage("--compare needs two JSON reports");
     if (status == 0 && job->form == FORM_JSON && job->output != NULL && strstr(job->output, "%p") != NULL)
         status = sp_bad_usage("a JSON document holds all processes; name its file without %%p");
-    if (status == 0 && optind == argc)
+    bool needs_program = !job->is_testing && !job->is_leaking;
+    if (status == 0 && optind == argc && needs_program)
         status = sp_bad_usage("which program?");
+    if (status == 0 && optind != argc && !needs_program)
+        status = sp_bad_usage("--self-test runs no program but this one");
     return status ? status : -1;
 }
 
@@ -367,7 +384,9 @@ static bool take(void *argument, const char *path, bool is_end)
     if (job->first_process == 0)
         job->first_process = process->process;
     uint32_t shown = process->is_scanned ? job->shown : 1u << LEAKS_UNKNOWN;
-    bool is_first = job->reports_seen == 0 && (job->is_printing || process->parent == (int32_t)getpid());
+    bool is_own = job->is_printing || process->parent == (int32_t)getpid();
+    job->has_end = job->has_end || (is_own && process->reason == LEAKS_REASON_EXIT);
+    bool is_first = job->reports_seen == 0 && is_own;
     if ((is_first && process->reason != LEAKS_REASON_EXEC) || has_anything(&data, shown) ||
         process->reason == LEAKS_REASON_SIGNAL || process->reason == LEAKS_REASON_CALL) {
         struct leaks_profile profile;
@@ -387,8 +406,8 @@ static bool take(void *argument, const char *path, bool is_end)
 
 static void finish(struct job *job, const char *program, int status)
 {
-    if (job->reports_seen == 0 && WIFSIGNALED(status)) {
-        sp_complain("%s: ended by signal %d (%s) before it could report", program, WTERMSIG(status),
+    if (!job->has_end && WIFSIGNALED(status)) {
+        sp_complain("%s: ended by signal %d (%s), so there is no report of its end", program, WTERMSIG(status),
                     strsignal(WTERMSIG(status)));
     } else if (job->reports_seen == 0 && job->first_process == 0) {
         sp_complain("%s: it ran, but left no report: libspwalk-leaks.so was not loaded into it, or it ended by a "
@@ -437,6 +456,12 @@ int sp_command_leaks(int argc, char **argv)
         status = leaks_compare(stdout, argv[optind], argv[optind + 1]);
     } else if (status < 0 && job.is_printing) {
         status = print_file(&job, argv[optind]);
+    } else if (status < 0 && job.is_leaking) {
+        status = leaks_self_test_leak();
+    } else if (status < 0 && job.is_testing) {
+        char *library = sp_preload_find("leaks");
+        status = library ? leaks_self_test(library, job.options) : SP_EXIT_BAD_INPUT;
+        free(library);
     } else if (status < 0) {
         char *program = sp_preload_program(argv[optind]);
         char *library = program ? sp_preload_find("leaks") : NULL;

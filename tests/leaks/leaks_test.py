@@ -2,7 +2,9 @@
 """leaks_test.py SPWALK: the count, bytes and stack of every leak of programs whose leaks are known."""
 
 import json
+import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -269,6 +271,27 @@ def compare():
     check("-60 bytes in -5 blocks" in more.stdout and "+10 bytes in +1 blocks" in more.stdout, more.stdout)
 
 
+def ending(case, status, sizes, told=""):
+    """How a program ends: with its own status or signal, with what report, and what is said where there is none."""
+    output = FOLDER / "ending.json"
+    result = subprocess.run([SPWALK, "leaks", "--format=json", "-o", str(output), "--", str(FOLDER / "ends"), case],
+                            capture_output=True, text=True, timeout=120)
+    equal(result.returncode, status, "status")
+    reports = json.loads(output.read_text())["reports"]
+    equal([sorted(sum((report_sizes(leak) for leak in report["leaks"]), [])) for report in reports], sizes, "sizes")
+    check(told in result.stderr and result.stderr.count("\n") == (1 if told else 0), result.stderr)
+
+
+def self_test():
+    result = subprocess.run([SPWALK, "leaks", "--self-test"], capture_output=True, text=True, timeout=120)
+    equal((result.returncode, result.stdout.count("ok: "), result.stderr), (0, 9, ""), result.stdout)
+    broken = subprocess.run([SPWALK, "leaks", "--self-test"], capture_output=True, text=True, timeout=120,
+                            env={**os.environ, "SPWALK_LEAKS": "guard=0:frames=2"})
+    equal(broken.returncode, 1, "with what is told left out")
+    equal([line for line in broken.stdout.splitlines() if line.startswith("WRONG")],
+          ["WRONG: their stack, up to the program's start", "WRONG: a write past the end of a block"], "wrong")
+
+
 def many():
     output = FOLDER / "many.folded"
     result = subprocess.run([SPWALK, "leaks", "--format=folded", "-o", str(output), "--show=definite", "--dumps=0", "--",
@@ -294,6 +317,7 @@ build("asks", "asks.c", "-O1", *library_flags)
 build("linked", "asks.c", "-O1", *library_flags)
 build("without", "asks.c", "-O1", "-DNDEBUG", f"-I{ROOT / 'include'}")
 build("many", "many.c", "-O1", "-pthread")
+build("ends", "ends.c", "-O1", "-pthread")
 tests = Tests()
 GLOBALS = {}
 try:
@@ -333,6 +357,14 @@ tests.run("linked, without the tool", linked)
 tests.run("NDEBUG", without)
 tests.run("two reports compared", compare)
 tests.run("a million blocks at 131,072 stacks in eight threads", many)
+for name in ("_exit", "_Exit", "quick_exit", "handler", "thread", "running"):
+    tests.run(f"end: {name}", ending, name, 9, [[70]])
+tests.run("end: pthread_exit", ending, "pthread_exit", 0, [[70]])
+for name, number in (("abort", signal.SIGABRT), ("segv", signal.SIGSEGV), ("term", signal.SIGTERM), ("kill", signal.SIGKILL)):
+    tests.run(f"end: {name}", ending, name, -number, [], f"ended by signal {number:d} ")
+tests.run("end: kill, after a report", ending, "reported", -signal.SIGKILL, [[70]], "ended by signal 9 ")
+tests.run("end: a system call of its own", ending, "system call", 2, [], "left no report")
+tests.run("self test", self_test)
 tests.run("bad usage", bad_usage)
 subprocess.run(["rm", "-rf", str(FOLDER)], check=False)
 tests.done()
