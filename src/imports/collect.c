@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "imports/collect.h"
 #include "imports/loaded.h"
+#include "imports/scope.h"
 #include "imports/pointer.h"
 
 #include <stdlib.h>
@@ -47,7 +48,7 @@ static void bind(struct collecting *collecting, struct candidate *candidate, boo
     const struct object *view = collecting->collected->object;
     const Elf64_Sym *symbol = &view->symbols[candidate->symbol];
     const Elf64_Sym *definition =
-        imports_loaded_resolve(collecting->user, candidate->symbol, copied, &candidate->provider);
+        imports_scope_resolve(collecting->user, candidate->symbol, copied, &candidate->provider);
     unsigned type = ELF64_ST_TYPE(definition ? definition->st_info : symbol->st_info);
     if (ELF64_ST_BIND(symbol->st_info) == STB_WEAK)
         candidate->flags |= IMPORTS_WEAK;
@@ -242,4 +243,18 @@ bool imports_collect(size_t user, struct collected *collected)
 void imports_collected_free(struct collected *collected)
 {
     munmap(collected->memory, collected->memory_size);
+}
+
+static size_t count_uses(const Elf64_Rela *relocations, size_t count)
+{
+    size_t uses = 0;
+    for (size_t i = 0; i < count; i++)
+        uses += use_of(&relocations[i]) != 0;
+    return uses;
+}
+
+size_t imports_collect_most(const struct object *object)
+{
+    return count_uses(object->relocations, object->relocation_count) +
+           count_uses(object->plt_relocations, object->plt_relocation_count);
 }

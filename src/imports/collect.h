@@ -40,4 +40,7 @@ struct collected {
 bool imports_collect(size_t user, struct collected *collected);
 void imports_collected_free(struct collected *collected);
 
+/* How many imports the object may have at most: an upper bound, for sizing. */
+size_t imports_collect_most(const struct object *object);
+
 #endif

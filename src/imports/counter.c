@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "imports/counter.h"
 #include "imports/file.h"
+#include "imports/first_stack.h"
 #include "imports/loaded.h"
-
-#include <spwalk.h>
 
 #include <cpuid.h>
 #include <pthread.h>
@@ -91,6 +90,7 @@ static void start_child(void)
 {
     block = no_block;
     process = getpid();
+    imports_first_stack_child();
     imports_report->processes++;
 }
 
@@ -131,24 +131,8 @@ __attribute__((destructor)) static void end_process(void)
         release_block();
 }
 
-/* Stores the stack of the call with return address `from` on: the walk also passes through our own entry. */
-static void store_stack(struct imports_object *library, uintptr_t from)
-{
-    void *stack[IMPORTS_STACK_MAX];
-    int depth = sp_backtrace(stack, IMPORTS_STACK_MAX), own = 0;
-    while (own < depth && (uintptr_t)stack[own] != from)
-        own++;
-    if (own == depth) {
-        library->first_stack[0] = from;
-        library->first_depth = 1;
-        return;
-    }
-    for (int i = own; i < depth; i++)
-        library->first_stack[i - own] = (uintptr_t)stack[i];
-    library->first_depth = depth - own;
-}
-
-static void note_library(const struct imports_arguments *arguments, uint32_t provider)
+static void note_library(const struct imports_arguments *arguments, uint32_t provider, uintptr_t returns_to,
+                         uintptr_t sp)
 {
     struct imports_object *library = &imports_objects[provider - 1];
     uint32_t uncalled = 0;
@@ -157,7 +141,7 @@ static void note_library(const struct imports_arguments *arguments, uint32_t pro
     library->first_time = imports_now() - imports_report->start_time;
     library->first_process = process;
     library->first_import = (uint32_t)arguments->import;
-    store_stack(library, arguments->return_address);
+    imports_first_stack(library, arguments, returns_to, sp);
     library->called = 2;
 }
 
@@ -185,7 +169,8 @@ uintptr_t imports_first_call(struct imports_arguments *arguments)
 
     uint32_t provider = import->provider;
     if (provider)
-        note_library(arguments, provider);
+        note_library(arguments, provider, (uintptr_t)__builtin_return_address(0),
+                     (uintptr_t)__builtin_frame_address(0) + 16);
     if (starts_main(import) && !imports_real_main) {
         imports_real_main = arguments->rdi;
         arguments->rdi = (uintptr_t)imports_enter_main;

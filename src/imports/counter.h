@@ -11,8 +11,9 @@
 
 #include <stdint.h>
 
-/* What imports_enter_first_call saved; it restores what is here, so a field may be changed. */
+/* What imports_enter_first_call saved; it restores what is here from r10 on, so a field may be changed. */
 struct imports_arguments {
+    uint64_t r15, r14, r13, r12, rbx;
     uint64_t r10, r9, r8, rdi, rsi, rdx, rcx, rax, rbp;
     uint64_t import;
     uint64_t return_address;

@@ -8,6 +8,7 @@
  *     rbp + 8   the import's index, later the address to continue at
  *     rbp       caller's rbp
  *     rbp - 64  rax .. r10
+ *     rbp - 104 rbx, r12 .. r15: not changed here, but the walk from here needs to know them
  *     rsp       XSAVE area, 64-byte aligned
  */
     .text
@@ -33,6 +34,11 @@ imports_enter_first_call:
     push %r8
     push %r9
     push %r10
+    push %rbx
+    push %r12
+    push %r13
+    push %r14
+    push %r15
     mov imports_save_size(%rip), %eax
     sub %rax, %rsp
     and $-64, %rsp
@@ -55,7 +61,7 @@ imports_enter_first_call:
 1:  xsavec (%rsp)
     jmp 3f
 2:  fxsave (%rsp)
-3:  lea -64(%rbp), %rdi
+3:  lea -104(%rbp), %rdi
     cld
     call imports_first_call
     mov %rax, 8(%rbp)
@@ -83,6 +89,29 @@ imports_enter_first_call:
     jmp *%r11
     .cfi_endproc
     .size imports_enter_first_call, . - imports_enter_first_call
+
+    .globl imports_run_on
+    .hidden imports_run_on
+    .type imports_run_on, @function
+    .p2align 4
+imports_run_on:
+    .cfi_startproc
+    endbr64
+    push %rbp
+    .cfi_def_cfa_offset 16
+    .cfi_offset %rbp, -16
+    mov %rsp, %rbp
+    .cfi_def_cfa_register %rbp
+    mov %rdi, %rsp
+    mov %rdx, %rdi
+    call *%rsi
+    mov %rbp, %rsp
+    pop %rbp
+    .cfi_def_cfa %rsp, 8
+    .cfi_restore %rbp
+    ret
+    .cfi_endproc
+    .size imports_run_on, . - imports_run_on
 
     .globl imports_enter_main
     .hidden imports_enter_main

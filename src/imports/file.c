@@ -10,8 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BLOCK_COUNT 1024
-#define STRINGS_SIZE (8u << 20)
+#define BLOCKS_MAX 1024
+#define BLOCKS_SIZE_MAX (896ull << 20)
+#define STRINGS_SIZE (32u << 20)
 #define PAGE 4096
 
 struct imports_report *imports_report;
@@ -23,21 +24,27 @@ static uint64_t page_up(uint64_t size)
     return (size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
 }
 
+static uint64_t block_size(uint32_t import_capacity)
+{
+    return page_up(sizeof(uint64_t) * import_capacity);
+}
+
 static struct imports_report plan(uint32_t import_capacity)
 {
+    uint64_t blocks = BLOCKS_SIZE_MAX / block_size(import_capacity);
     struct imports_report report = {
         .magic = IMPORTS_MAGIC,
         .object_capacity = IMPORTS_OBJECTS_MAX,
         .import_capacity = import_capacity,
         .string_capacity = STRINGS_SIZE,
-        .block_count = BLOCK_COUNT,
+        .block_count = blocks < BLOCKS_MAX ? (uint32_t)blocks : BLOCKS_MAX,
     };
     report.objects_at = page_up(sizeof report);
     report.imports_at = report.objects_at + page_up(sizeof(struct imports_object) * IMPORTS_OBJECTS_MAX);
     report.strings_at = report.imports_at + page_up(sizeof(struct imports_import) * import_capacity);
     report.taken_at = report.strings_at + STRINGS_SIZE;
-    report.blocks_at = report.taken_at + page_up(BLOCK_COUNT);
-    report.size = report.blocks_at + BLOCK_COUNT * page_up(sizeof(uint64_t) * import_capacity);
+    report.blocks_at = report.taken_at + page_up(report.block_count);
+    report.size = report.blocks_at + report.block_count * block_size(import_capacity);
     return report;
 }
 
@@ -114,6 +121,6 @@ uint32_t imports_file_claim(uint32_t count)
 
 _Atomic uint64_t *imports_file_block(uint32_t index)
 {
-    uint64_t size = page_up(sizeof(uint64_t) * imports_report->import_capacity);
-    return (_Atomic uint64_t *)((char *)imports_report + imports_report->blocks_at + index * size);
+    return (_Atomic uint64_t *)((char *)imports_report + imports_report->blocks_at +
+                                index * block_size(imports_report->import_capacity));
 }

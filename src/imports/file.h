@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #define IMPORTS_OBJECTS_MAX 1024
-#define IMPORTS_IMPORTS_MAX 65536
+#define IMPORTS_IMPORTS_MAX (1u << 18)
 
 extern struct imports_report *imports_report; /* NULL until it is mapped */
 extern struct imports_object *imports_objects;

@@ -10,6 +10,7 @@
 
 struct loaded imports_loaded[IMPORTS_OBJECTS_MAX];
 size_t imports_loaded_count;
+unsigned imports_loaded_generation;
 
 static struct imports_options options;
 
@@ -152,6 +153,7 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *argument)
 size_t imports_loaded_update(bool opened)
 {
     struct update update = {opened, SIZE_MAX};
+    imports_loaded_generation++;
     for (size_t i = 0; i < imports_loaded_count; i++)
         imports_loaded[i].seen = false;
     /* An object that is gone must be found out first: another one may be where it was. */
@@ -178,28 +180,6 @@ uint32_t imports_loaded_owner(uintptr_t address)
             return (uint32_t)i + 1;
     }
     return 0;
-}
-
-const Elf64_Sym *imports_loaded_resolve(size_t user, size_t index, bool elsewhere, uint32_t *provider)
-{
-    const struct object *view = &imports_loaded[user].view;
-    const char *name = view->strings + view->symbols[index].st_name;
-    const char *version = imports_symbol_version(view, index);
-    const Elf64_Sym *found = NULL;
-    if (view->symbolic && !elsewhere && (found = imports_find_definition(view, name, version))) {
-        *provider = (uint32_t)user + 1;
-        return found;
-    }
-    for (size_t i = 0; i < imports_loaded_count; i++) {
-        if (imports_loaded[i].closed || (elsewhere && i == user))
-            continue;
-        if ((found = imports_find_definition(&imports_loaded[i].view, name, version))) {
-            *provider = (uint32_t)i + 1;
-            return found;
-        }
-    }
-    *provider = 0;
-    return NULL;
 }
 
 uintptr_t imports_call_target(uint32_t import)

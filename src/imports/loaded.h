@@ -20,6 +20,7 @@ struct loaded {
 
 extern struct loaded imports_loaded[];
 extern size_t imports_loaded_count;
+extern unsigned imports_loaded_generation; /* changes with each update */
 
 /* Reads the options that say which objects' imports are counted. */
 void imports_loaded_options(const struct imports_options *options);
@@ -39,13 +40,6 @@ bool imports_loaded_wanted(size_t provider);
 
 /* The index + 1 of the open object that holds the address, or 0. */
 uint32_t imports_loaded_owner(uintptr_t address);
-
-/*
- * The definition that `user`'s reference to its symbol `index` binds to: searched in the order of loading, in `user`
- * itself first where it is linked so, and not in `user` at all where `elsewhere` (for a copy relocation). *provider
- * becomes the index + 1 of the object that has it. Returns NULL where there is none.
- */
-const Elf64_Sym *imports_loaded_resolve(size_t user, size_t index, bool elsewhere, uint32_t *provider);
 
 /* Where a call of the import goes on: the function itself, or the lazy binding of it. */
 uintptr_t imports_call_target(uint32_t import);

@@ -4,6 +4,7 @@
 #include "imports/loaded.h"
 #include "imports/memory.h"
 #include "imports/redirect.h"
+#include "imports/settle.h"
 
 #include <errno.h>
 #include <string.h>
@@ -30,17 +31,6 @@ static Elf64_Dyn *find(const struct object *view, Elf64_Sxword tag)
     return NULL;
 }
 
-static void set_unready(size_t index)
-{
-    /* Nothing of it is redirected, so all that can be said is that. */
-    uint32_t number = imports_file_claim(1);
-    if (number == UINT32_MAX)
-        return;
-    imports_imports[number].object = (uint32_t)index;
-    imports_imports[number].reason = IMPORTS_REASON_UNREADY;
-    imports_imports[number].ready = 1;
-}
-
 static void prepare(size_t index)
 {
     const struct object *view = &imports_loaded[index].view;
@@ -50,7 +40,7 @@ static void prepare(size_t index)
     Elf64_Dyn *init = find(view, DT_INIT), *array = find(view, DT_INIT_ARRAY), *size = find(view, DT_INIT_ARRAYSZ);
     bool writable = imports_object_holds(view, (uintptr_t)view->dynamic, PF_W);
     if (number == IMPORTS_PENDING_MAX || !writable || (!init && (!array || !size || !size->d_un.d_val))) {
-        set_unready(index);
+        imports_redirect_none(index, IMPORTS_REASON_UNREADY);
         return;
     }
     struct pending *entry = &pending[number];
@@ -75,21 +65,30 @@ static void forget_closed(void)
             pending[i].loaded = 0;
 }
 
+static void update(void)
+{
+    imports_loaded_update(true);
+    forget_closed();
+    for (size_t i = 0; i < imports_loaded_count; i++) {
+        struct loaded *entry = &imports_loaded[i];
+        if (entry->closed || entry->redirected || entry->prepared)
+            continue;
+        entry->prepared = true;
+        if (entry->selected)
+            prepare(i);
+    }
+}
+
 void imports_list_changed(void)
 {
     int saved = errno;
-    if (_r_debug.r_state == RT_CONSISTENT) {
-        imports_loaded_update(true);
-        forget_closed();
-        for (size_t i = 0; i < imports_loaded_count; i++) {
-            struct loaded *entry = &imports_loaded[i];
-            if (entry->closed || entry->redirected || entry->prepared)
-                continue;
-            entry->prepared = true;
-            if (entry->selected)
-                prepare(i);
-        }
-    }
+    if (!imports_settle_begin())
+        return; /* another thread is ending the process */
+    if (_r_debug.r_state == RT_CONSISTENT)
+        update();
+    else /* a library may be about to go */
+        imports_settle();
+    imports_settle_end();
     errno = saved;
 }
 

@@ -117,13 +117,16 @@ static void write_slots(struct collected *collected, struct loaded *entry)
 static void record_import(uint32_t number, const struct candidate *candidate, const struct object *view, size_t user)
 {
     struct imports_import *import = &imports_imports[number];
+    /* A library that is opened again: what it was bound to is known better than by a search. */
+    bool is_known = import->ready && import->flags & IMPORTS_SETTLED && candidate->flags & IMPORTS_LAZY;
     if (!import->ready) {
         const char *version = imports_symbol_version(view, candidate->symbol);
         import->object = (uint32_t)user;
         import->name = imports_file_string(view->strings + view->symbols[candidate->symbol].st_name);
         import->version = version ? imports_file_string(version) : 0;
     }
-    import->provider = candidate->provider;
+    if (!is_known)
+        import->provider = candidate->provider;
     import->flags = candidate->flags;
     import->reason = candidate->reason;
     import->slot = candidate->plt_slot ? candidate->plt_slot : candidate->got_slot;
@@ -141,6 +144,18 @@ static bool claim_imports(const struct collected *collected, struct loaded *entr
     return entry->import_count != 0;
 }
 
+void imports_redirect_none(size_t user, uint32_t reason)
+{
+    uint32_t number = imports_file_claim(1);
+    if (number == UINT32_MAX) {
+        imports_report->lost++;
+        return;
+    }
+    imports_imports[number].object = (uint32_t)user;
+    imports_imports[number].reason = reason;
+    imports_imports[number].ready = 1;
+}
+
 void imports_redirect(size_t user)
 {
     struct loaded *entry = &imports_loaded[user];
@@ -151,7 +166,8 @@ void imports_redirect(size_t user)
     if (!imports_collect(user, &collected))
         return;
     if (!collected.count || !claim_imports(&collected, entry, user)) {
-        imports_report->lost += collected.count != 0;
+        if (collected.count)
+            imports_redirect_none(user, IMPORTS_REASON_FULL);
         imports_collected_free(&collected);
         return;
     }
@@ -170,10 +186,4 @@ void imports_redirect(size_t user)
         record_import(entry->first_import + (uint32_t)i, candidate, &entry->view, user);
     }
     imports_collected_free(&collected);
-}
-
-uint32_t imports_count_of(size_t user)
-{
-    const struct object *view = &imports_loaded[user].view;
-    return (uint32_t)(view->relocation_count + view->plt_relocation_count);
 }

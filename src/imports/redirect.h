@@ -5,9 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How many imports the object has at most: an upper bound, for sizing. */
-uint32_t imports_count_of(size_t index);
-
 /*
  * Enters the imports of a loaded, relocated object in the report and redirects to stubs those that are functions.
  * Not thread-safe; no other thread may be running the object's code.
@@ -16,5 +13,8 @@ void imports_redirect(size_t index);
 
 /* Lazy imports cannot be redirected, for the dynamic linker has LD_AUDIT or LD_PROFILE to serve. */
 void imports_redirect_audited(void);
+
+/* Enters in the report that none of the object's imports is counted, for one reason (an enum imports_reason). */
+void imports_redirect_none(size_t index, uint32_t reason);
 
 #endif

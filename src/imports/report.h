@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #define IMPORTS_MAGIC 0x0001504d49577053u /* "SpWIMP", version 1 */
-#define IMPORTS_STACK_MAX 64
+#define IMPORTS_STACK_MAX 128
 #define IMPORTS_CONSTRUCTORS_MAX 16
 #define IMPORTS_PATTERNS_MAX 2000
 #define IMPORTS_FILE_SIZE_MAX (1ull << 30) /* no report file is larger, its holes counted */
@@ -52,19 +52,20 @@ enum imports_object_flag {
 
 /* What an object uses an import for, and what was done about it. One import is one symbol of one object. */
 enum imports_flag {
-    IMPORTS_PLT = 1,            /* called through a JUMP_SLOT, which counts */
-    IMPORTS_GOT = 2,            /* called through its GLOB_DAT slot, and these calls are counted */
-    IMPORTS_ADDRESS_CODE = 4,   /* its address is loaded by code; calls through that pointer are not counted */
-    IMPORTS_ADDRESS_DATA = 8,   /* its address is stored in data; calls through that pointer are not counted */
-    IMPORTS_CANONICAL = 16,     /* its address is the program's own PLT entry; calls through that pointer count */
-    IMPORTS_DATA = 32,          /* a variable, by its symbol's type */
-    IMPORTS_COPY = 64,          /* a variable copied into the program by a copy relocation */
-    IMPORTS_TLS = 128,          /* a thread-local variable */
-    IMPORTS_WEAK = 256,         /* a weak reference */
-    IMPORTS_LAZY = 512,         /* it was not bound yet when it was redirected */
-    IMPORTS_IFUNC = 1024,       /* an indirect function: its library chose one of several */
-    IMPORTS_COUNTED = 2048,     /* every call that is not through a pointer is counted */
-    IMPORTS_POINTER_CALL = 4096 /* its address is loaded by code that does nothing but call it: counted */
+    IMPORTS_PLT = 1,             /* called through a JUMP_SLOT, which counts */
+    IMPORTS_GOT = 2,             /* called through its GLOB_DAT slot, and these calls are counted */
+    IMPORTS_ADDRESS_CODE = 4,    /* its address is loaded by code; calls through that pointer are not counted */
+    IMPORTS_ADDRESS_DATA = 8,    /* its address is stored in data; calls through that pointer are not counted */
+    IMPORTS_CANONICAL = 16,      /* its address is the program's own PLT entry; calls through that pointer count */
+    IMPORTS_DATA = 32,           /* a variable, by its symbol's type */
+    IMPORTS_COPY = 64,           /* a variable copied into the program by a copy relocation */
+    IMPORTS_TLS = 128,           /* a thread-local variable */
+    IMPORTS_WEAK = 256,          /* a weak reference */
+    IMPORTS_LAZY = 512,          /* it was not bound yet when it was redirected */
+    IMPORTS_IFUNC = 1024,        /* an indirect function: its library chose one of several */
+    IMPORTS_COUNTED = 2048,      /* every call that is not through a pointer is counted */
+    IMPORTS_POINTER_CALL = 4096, /* its address is loaded by code that does nothing but call it: counted */
+    IMPORTS_SETTLED = 8192       /* it was lazy, is bound, and its provider is what it was bound to */
 };
 
 /* Why calls of a function are not counted. */
@@ -94,6 +95,7 @@ struct imports_object {
     uint32_t first_import;
     uint64_t first_time; /* nanoseconds since the start */
     int32_t first_process, first_depth;
+    uint32_t first_is_cut, padding;          /* 1: the stack was deeper than there is room for */
     uint64_t first_stack[IMPORTS_STACK_MAX]; /* return addresses, innermost first */
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What runs in the counted program before anything of its own does. */
+#include "imports/collect.h"
 #include "imports/counter.h"
 #include "imports/file.h"
 #include "imports/loaded.h"
@@ -8,6 +9,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <link.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -64,6 +66,31 @@ static void hide(char **environment)
         *kept = NULL;
 }
 
+/* How many imports there may be, in all objects or in the program alone, which is the first. */
+struct room {
+    size_t imports;
+    bool all;
+};
+
+static int add_room(struct dl_phdr_info *info, size_t size, void *argument)
+{
+    (void)size;
+    struct room *room = argument;
+    struct object view;
+    if (imports_object_view(info, &view))
+        room->imports += imports_collect_most(&view);
+    return !room->all;
+}
+
+/* Room for what is loaded now, and where libraries that are opened later are counted for as much again, and more. */
+static uint32_t room_for_imports(bool all)
+{
+    struct room room = {0, all};
+    dl_iterate_phdr(add_room, &room);
+    size_t wanted = all ? 2 * room.imports + IMPORTS_IMPORTS_MAX / 4 : room.imports + 64;
+    return (uint32_t)(wanted < IMPORTS_IMPORTS_MAX ? wanted : IMPORTS_IMPORTS_MAX);
+}
+
 __attribute__((constructor)) static void start(int argc, char **argv, char **environment)
 {
     (void)argc, (void)argv;
@@ -73,7 +100,7 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
     if (!folder || !read_options(folder, &options))
         return;
     bool watch = options.all || *options.from;
-    if (!imports_file_create(folder, watch ? IMPORTS_IMPORTS_MAX : IMPORTS_IMPORTS_MAX / 8))
+    if (!imports_file_create(folder, room_for_imports(watch)))
         return;
     imports_report->start_time = begin;
     if (value_of(environment, "LD_AUDIT") || value_of(environment, "LD_PROFILE"))

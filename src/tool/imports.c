@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include <dirent.h>
-#include <errno.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "command.h"
 #include "imports_profile.h"
 #include "imports_run.h"
+#include "output_file.h"
 #include "preload.h"
 #include "run.h"
 
@@ -24,7 +22,6 @@ struct job {
     bool functions;
     uint64_t start_up; /* nanoseconds after the entry into main */
     const char *output, *symbol_lists;
-    FILE *out;
 };
 
 static const char help[] =
@@ -167,66 +164,96 @@ static int by_start(const void *left, const void *right)
     return (a->start_time > b->start_time) - (a->start_time < b->start_time);
 }
 
-static int show(const struct job *job, struct imports_profiles *profiles)
+static int show(const struct job *job, struct imports_profiles *profiles, FILE *out)
 {
-    int result = 0;
+    if (job->form == FORM_JSON)
+        return imports_show_json(out, profiles, job->functions);
+    if (job->form == FORM_CSV)
+        imports_show_csv(out, profiles, job->functions);
+    for (size_t i = 0; i < profiles->count && job->form == FORM_TEXT; i++) {
+        fputs(i ? "\n" : "", out);
+        imports_show_text(out, &profiles->items[i], job->functions);
+    }
+    return 0;
+}
+
+/* The report is made in memory: a file of it is whole or is not there. */
+static int write_report(const struct job *job, struct imports_profiles *profiles)
+{
+    char *text = NULL, *why = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    int result = out ? show(job, profiles, out) : -1;
+    if (out && (ferror(out) || fclose(out) != 0))
+        result = -1;
+    if (result != 0)
+        sp_complain("cannot make the report: out of memory");
+    else if (job->output)
+        result = sp_output_file_write(job->output, text, size, &why);
+    else if (fwrite(text, 1, size, stderr) != size || fflush(stderr) != 0)
+        result = -1; /* there is no other place to say so */
+    if (why)
+        sp_complain("%s", why);
+    free(why);
+    free(text);
+    return result;
+}
+
+static int report(const struct job *job, struct imports_profiles *profiles)
+{
     if (profiles->count > 1)
         qsort(profiles->items, profiles->count, sizeof *profiles->items, by_start);
     for (size_t i = 0; i < profiles->count; i++)
         imports_profile_judge(&profiles->items[i], job->start_up);
-    if (job->form == FORM_JSON)
-        result = imports_show_json(job->out, profiles, job->functions);
-    else if (job->form == FORM_CSV)
-        imports_show_csv(job->out, profiles, job->functions);
-    for (size_t i = 0; i < profiles->count && job->form == FORM_TEXT; i++) {
-        fputs(i ? "\n" : "", job->out);
-        imports_show_text(job->out, &profiles->items[i], job->functions);
-    }
-    if (fflush(job->out) != 0 || ferror(job->out) || result != 0) {
-        sp_complain("cannot write the report: %s", strerror(errno));
-        return -1;
-    }
-    for (size_t i = 0; i < profiles->count && job->symbol_lists; i++)
-        if (imports_write_symbol_lists(&profiles->items[i], job->symbol_lists) != 0)
-            return -1;
-    return 0;
-}
-
-static int report(const struct job *job, const char *program, const struct imports_run *run)
-{
-    struct imports_profiles profiles = {0};
-    bool all = job->options.all || *job->options.from;
-    int result = read_reports(run->folder, all, &profiles);
-    if (result == 0 && profiles.count == 0) {
-        sp_complain("%s: it ran, but nothing was counted: libspwalk-imports.so was not loaded into it, or could not "
-                    "make its file in %s",
-                    program, run->folder);
-        result = -1;
-    }
-    if (result == 0)
-        result = show(job, &profiles);
-    imports_profiles_free(&profiles);
+    int result = write_report(job, profiles);
+    for (size_t i = 0; i < profiles->count && job->symbol_lists && result == 0; i++)
+        result = imports_write_symbol_lists(&profiles->items[i], job->symbol_lists);
     return result;
 }
 
-static int count(struct job *job, const char *program, const char *library, char **arguments)
+static int count(const struct job *job, const char *program, const char *library, char **arguments)
 {
     struct imports_run run;
-    job->out = job->output ? fopen(job->output, "we") : stderr;
-    if (!job->out) {
-        sp_complain("%s: %s", job->output, strerror(errno));
+    struct imports_profiles profiles = {0};
+    if (imports_run(program, arguments, library, &job->options, &run) != 0)
         return SP_EXIT_BAD_INPUT;
-    }
-    int result = imports_run(program, arguments, library, &job->options, &run);
-    if (result == 0) {
-        result = report(job, program, &run);
-        sp_run_folder_remove(run.folder);
-    }
-    if (job->out != stderr && fclose(job->out) != 0 && result == 0) {
-        sp_complain("%s: %s", job->output, strerror(errno));
+    int result = read_reports(run.folder, job->options.all || *job->options.from, &profiles);
+    if (result == 0 && profiles.count == 0) {
+        sp_complain("%s: it ran, but nothing was counted: libspwalk-imports.so was not loaded into it, or could not "
+                    "make its file in %s",
+                    program, run.folder);
         result = -1;
     }
+    sp_run_folder_remove(run.folder);
+    if (result == 0)
+        result = report(job, &profiles);
+    imports_profiles_free(&profiles);
     return result == 0 ? sp_run_end_as(run.status) : SP_EXIT_BAD_INPUT;
+}
+
+/* What would only be found out after the program has run. */
+static int check_outputs(const struct job *job)
+{
+    struct stat folder;
+    struct rlimit limit;
+    char *why = NULL;
+    if (job->output && sp_output_file_check(job->output, &why) != 0) {
+        sp_complain("%s", why);
+        free(why);
+        return -1;
+    }
+    if (job->symbol_lists && (stat(job->symbol_lists, &folder) != 0 || !S_ISDIR(folder.st_mode) ||
+                              access(job->symbol_lists, W_OK | X_OK) != 0)) {
+        sp_complain("%s: not a folder to write symbol lists to", job->symbol_lists);
+        return -1;
+    }
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < IMPORTS_FILE_SIZE_MAX) {
+        sp_complain(
+            "the limit on the size of files (ulimit -f) is below %llu MiB, which a sparse file of counts may need",
+            (unsigned long long)(IMPORTS_FILE_SIZE_MAX >> 20));
+        return -1;
+    }
+    return 0;
 }
 
 int sp_command_imports(int argc, char **argv)
@@ -235,19 +262,7 @@ int sp_command_imports(int argc, char **argv)
     int status = parse(&job, argc, argv);
     if (status >= 0)
         return status;
-    struct stat folder;
-    if (job.symbol_lists && (stat(job.symbol_lists, &folder) != 0 || !S_ISDIR(folder.st_mode))) {
-        sp_complain("%s: not a folder to write symbol lists to", job.symbol_lists);
-        return SP_EXIT_BAD_INPUT;
-    }
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < IMPORTS_FILE_SIZE_MAX) {
-        sp_complain(
-            "the limit on the size of files (ulimit -f) is below %llu MiB, which a sparse file of counts may need",
-            (unsigned long long)(IMPORTS_FILE_SIZE_MAX >> 20));
-        return SP_EXIT_BAD_INPUT;
-    }
-    char *program = sp_preload_program(argv[optind]);
+    char *program = check_outputs(&job) == 0 ? sp_preload_program(argv[optind]) : NULL;
     char *library = program ? sp_preload_find("imports") : NULL;
     status = library ? count(&job, program, library, argv + optind) : SP_EXIT_BAD_INPUT;
     free(program);

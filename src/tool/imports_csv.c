@@ -2,14 +2,19 @@
 /* RFC 4180: a header, a line a record, every text quoted. */
 #include "imports_profile.h"
 
-static void quote(FILE *out, const char *text)
+static void put(FILE *out, const char *text)
 {
-    fputc('"', out);
     for (; *text; text++) {
         if (*text == '"')
             fputc('"', out);
         fputc(*text, out);
     }
+}
+
+static void quote(FILE *out, const char *text)
+{
+    fputc('"', out);
+    put(out, text);
     fputs("\",", out);
 }
 
@@ -26,8 +31,10 @@ static void show_library(FILE *out, const struct imports_profile *profile, const
         fputc(',', out);
     quote(out, library->has_first ? library->first_function : "");
     fprintf(out, "%s,\"", imports_verdict_word(library->verdict));
-    for (size_t i = 0; i < library->reason_count; i++)
-        fprintf(out, "%s%s", i ? "; " : "", library->reasons[i]);
+    for (size_t i = 0; i < library->reason_count; i++) {
+        fputs(i ? "; " : "", out);
+        put(out, library->reasons[i]);
+    }
     fputs("\"\r\n", out);
 }
 

@@ -25,9 +25,9 @@ static json_t *first_call(const struct imports_library *library)
         json_array_append_new(stack, json_pack("{s:o, s:o}", "address",
                                                json_sprintf("0x%llx", (unsigned long long)library->stack_addresses[i]),
                                                "frame", sp_json_text(library->stack[i])));
-    return json_pack("{s:o, s:o, s:o, s:i, s:o}", "function", sp_json_text(library->first_function), "user",
+    return json_pack("{s:o, s:o, s:o, s:i, s:o, s:b}", "function", sp_json_text(library->first_function), "user",
                      sp_json_text(library->first_user), "ms", milliseconds(library->first_time), "process",
-                     library->first_process, "stack", stack);
+                     library->first_process, "stack", stack, "stack_is_cut", (int)library->stack_is_cut);
 }
 
 static json_t *rows(const struct imports_row *items, size_t count)

@@ -143,6 +143,7 @@ static void take_first_call(struct imports_library *library, const struct import
                                    ? file_name(imports_report_text(report, report->objects[import->object].path))
                                    : "");
     library->depth = 0;
+    library->stack_is_cut = object->first_is_cut != 0;
     for (int i = 0; i < object->first_depth; i++) {
         library->stack = imports_grow(library->stack, library->depth, sizeof *library->stack);
         library->stack_addresses =

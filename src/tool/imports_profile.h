@@ -45,6 +45,7 @@ struct imports_library {
     char **stack; /* a line a frame, innermost first */
     uint64_t *stack_addresses;
     size_t depth;
+    bool stack_is_cut; /* its outermost frames are missing */
 
     char **constructors; /* names of those that are not the compiler's own */
     size_t constructor_count;

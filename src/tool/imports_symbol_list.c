@@ -36,7 +36,7 @@ int imports_write_symbol_lists(const struct imports_profile *profile, const char
         char path[4096];
         if (!is_candidate(library))
             continue;
-        snprintf(path, sizeof path, "%s/%s.symbols", folder, library->name);
+        snprintf(path, sizeof path, "%s/%s.symbols", folder, file_name(library->name));
         FILE *out = fopen(path, "we");
         if (!out || write_list(profile, library, out) != 0) {
             sp_complain("%s: %s", path, strerror(errno));

@@ -53,6 +53,8 @@ static void show_first_calls(FILE *out, const struct imports_profile *profile)
                     library->first_process);
             for (size_t j = 0; j < library->depth; j++)
                 fprintf(out, "    #%-2zu %s\n", j, library->stack[j]);
+            if (library->stack_is_cut)
+                fputs("    ... outer frames are missing\n", out);
         }
         if (!library->constructor_count && !library->plain_constructors)
             continue;
@@ -78,10 +80,14 @@ static void show_uncounted(FILE *out, const struct imports_profile *profile)
         }
     for (size_t i = 0; i < profile->unbound_count; i++) {
         const struct imports_row *row = &profile->unbound[i];
-        fprintf(out, "%s    %s%s by %s: %s (%llu calls)\n", any ? "" : "\nnot counted, or not all of it:\n",
-                *row->name ? row->name : "all imports", *row->name ? "," : "", row->user,
-                row->reason ? imports_reason_text(row->reason) : "no library that was loaded at the start defines it",
-                (unsigned long long)row->calls);
+        const char *reason =
+            row->reason ? imports_reason_text(row->reason) : "no library that was loaded at the start defines it";
+        fputs(any ? "" : "\nnot counted, or not all of it:\n", out);
+        if (*row->name)
+            fprintf(out, "    %s, by %s: %s (%llu calls)\n", row->name, row->user, reason,
+                    (unsigned long long)row->calls);
+        else
+            fprintf(out, "    all imports by %s: %s\n", row->user, reason);
         any = true;
     }
     if (profile->lost)

@@ -70,6 +70,21 @@ static bool gains_privileges(const char *path, const struct stat *status)
     return getuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0;
 }
 
+/* The preloaded part needs the GNU C library, and that its dynamic linker. Returns whether there was a complaint. */
+static bool complain_linker(const char *path, const Elf64_Phdr *segment, int file)
+{
+    char linker[PATH_MAX];
+    size_t size = segment->p_filesz < sizeof linker ? segment->p_filesz : sizeof linker - 1;
+    ssize_t got = pread(file, linker, size, (off_t)segment->p_offset);
+    linker[got > 0 ? got : 0] = '\0';
+    const char *slash = strrchr(linker, '/');
+    if (strcmp(slash ? slash + 1 : linker, "ld-linux-x86-64.so.2") == 0)
+        return false;
+    sp_complain("%s: its dynamic linker is '%s'; only programs of the GNU C library (ld-linux-x86-64.so.2) can be run",
+                path, linker);
+    return true;
+}
+
 static bool complain_elf(const char *path, const char *start, size_t size, int file)
 {
     const Elf64_Ehdr *header = (const Elf64_Ehdr *)start;
@@ -80,10 +95,12 @@ static bool complain_elf(const char *path, const char *start, size_t size, int f
     for (unsigned i = 0; i < header->e_phnum; i++) {
         Elf64_Phdr segment;
         off_t at = (off_t)(header->e_phoff + (uint64_t)i * header->e_phentsize);
-        if (pread(file, &segment, sizeof segment, at) != sizeof segment)
-            break;
+        if (pread(file, &segment, sizeof segment, at) != sizeof segment) {
+            sp_complain("%s: damaged: its program headers lie beyond its end", path);
+            return true;
+        }
         if (segment.p_type == PT_INTERP)
-            return false;
+            return complain_linker(path, &segment, file);
     }
     sp_complain("%s: statically linked: it has no import slots, and nothing can be preloaded into it", path);
     return true;
@@ -100,41 +117,51 @@ static char *interpreter_of(char *start, size_t size)
     return *word && end != word ? strndup(word, (size_t)(end - word)) : NULL;
 }
 
+static bool check(const char *path, int depth);
+
+static bool complain_content(const char *path, int file, int depth)
+{
+    char start[4096];
+    ssize_t size = pread(file, start, sizeof start - 1, 0);
+    if (size >= SELFMAG && memcmp(start, ELFMAG, SELFMAG) == 0)
+        return complain_elf(path, start, (size_t)size, file);
+    bool is_script = size >= 2 && memcmp(start, "#!", 2) == 0 && depth > 0;
+    char *interpreter = is_script ? interpreter_of(start, (size_t)size) : NULL;
+    if (!interpreter) {
+        sp_complain("%s: neither an ELF program nor a script with an interpreter", path);
+        return true;
+    }
+    bool is_good = check(interpreter, depth - 1);
+    free(interpreter);
+    return !is_good;
+}
+
 /* depth: how many interpreters may follow one another; the kernel allows four. */
 static bool check(const char *path, int depth)
 {
-    char start[4096];
     struct stat status;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t size = file < 0 ? -1 : pread(file, start, sizeof start - 1, 0);
-    bool bad = true;
-    if (access(path, X_OK) != 0 || stat(path, &status) != 0) {
+    int file = -1;
+    bool is_bad = true;
+    if (access(path, X_OK) != 0 || stat(path, &status) != 0)
         sp_complain("%s: %s", path, strerror(errno));
-    } else if (!S_ISREG(status.st_mode)) {
+    else if (!S_ISREG(status.st_mode))
         sp_complain("%s: not a program", path);
-    } else if (gains_privileges(path, &status)) {
+    else if (gains_privileges(path, &status))
         sp_complain("%s: it runs with more privileges than yours, so nothing can be preloaded into it", path);
-    } else if (size < 0) {
+    else if ((file = open(path, O_RDONLY | O_CLOEXEC)) < 0)
         sp_complain("%s: cannot be read: %s", path, strerror(errno));
-    } else if (size >= SELFMAG && memcmp(start, ELFMAG, SELFMAG) == 0) {
-        bad = complain_elf(path, start, (size_t)size, file);
-    } else if (size >= 2 && memcmp(start, "#!", 2) == 0 && depth > 0) {
-        char *interpreter = interpreter_of(start, (size_t)size);
-        bad = !interpreter || !check(interpreter, depth - 1);
-        free(interpreter);
-    } else {
-        sp_complain("%s: neither an ELF program nor a script with an interpreter", path);
-    }
+    else
+        is_bad = complain_content(path, file, depth);
     if (file >= 0)
         close(file);
-    return !bad;
+    return !is_bad;
 }
 
 char *sp_preload_program(const char *name)
 {
-    char *path = search_path(name);
+    char *path = *name ? search_path(name) : NULL;
     if (!path) {
-        sp_complain("%s: no such program in PATH", name);
+        sp_complain("%s: no such program in PATH", *name ? name : "''");
         return NULL;
     }
     if (check(path, 4))

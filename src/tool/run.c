@@ -9,10 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "command.h"
+
+#define SP_RUN_ROOM (16ull << 20)
 
 static volatile sig_atomic_t child;
 
@@ -22,16 +25,31 @@ static void pass_on(int number)
         kill((pid_t)child, number);
 }
 
+/* What is mapped from a file for which there is no room ends the program that writes to it. */
+static bool has_room(const char *place)
+{
+    struct statvfs room;
+    if (statvfs(place, &room) != 0)
+        return false;
+    if ((unsigned long long)room.f_bavail * room.f_frsize >= SP_RUN_ROOM)
+        return true;
+    errno = ENOSPC;
+    return false;
+}
+
 char *sp_run_folder(const char *name)
 {
     const char *places[] = {getenv("TMPDIR"), "/dev/shm", "/tmp"};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        char *path = NULL;
-        if (places[i] == NULL || *places[i] == '\0' || asprintf(&path, "%s/spwalk-%s.XXXXXX", places[i], name) < 0)
+        if (places[i] == NULL || *places[i] == '\0' || !has_room(places[i]))
             continue;
-        if (mkdtemp(path) != NULL)
+        /* The program may change its current folder before it executes others. */
+        char *place = realpath(places[i], NULL), *path = NULL;
+        int length = place == NULL ? -1 : asprintf(&path, "%s/spwalk-%s.XXXXXX", place, name);
+        free(place);
+        if (length >= 0 && mkdtemp(path) != NULL)
             return path;
-        free(path);
+        free(length >= 0 ? path : NULL);
     }
     sp_complain("cannot make a folder in TMPDIR, /dev/shm or /tmp: %s", strerror(errno));
     return NULL;

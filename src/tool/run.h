@@ -7,9 +7,9 @@
 #include <sys/types.h>
 
 /*
- * Makes the folder through which the preloaded part tells: TMPDIR/spwalk-NAME.XXXXXX, or in /dev/shm, or in /tmp; in
- * memory where that can be, so that nothing waits for a disk. Returns its path, which sp_run_folder_remove frees; or
- * NULL with a line on stderr.
+ * Makes the folder through which the preloaded part tells: TMPDIR/spwalk-NAME.XXXXXX, or in /dev/shm, or in /tmp,
+ * where there is some room; in memory where that can be, so that nothing waits for a disk. Returns its absolute path,
+ * which sp_run_folder_remove frees; or NULL with a line on stderr.
  */
 char *sp_run_folder(const char *name);
 
