@@ -168,7 +168,7 @@ uintptr_t imports_first_call(struct imports_arguments *arguments)
         imports_file_block(last_block())[number]++;
 
     uint32_t provider = import->provider;
-    if (provider)
+    if (provider && import->reason != IMPORTS_REASON_FILTERED)
         note_library(arguments, provider, (uintptr_t)__builtin_return_address(0),
                      (uintptr_t)__builtin_frame_address(0) + 16);
     if (starts_main(import) && !imports_real_main) {

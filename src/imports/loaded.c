@@ -55,9 +55,13 @@ void imports_loaded_constructors(size_t index)
     uint32_t count = 0;
     if (view->init)
         record->constructors[count++] = view->init;
-    for (size_t i = 0; i < view->init_array_count && count < IMPORTS_CONSTRUCTORS_MAX; i++)
-        if (view->init_array[i] && view->init_array[i] != UINTPTR_MAX)
-            record->constructors[count++] = view->init_array[i];
+    for (size_t i = 0; i < view->init_array_count; i++) {
+        if (!view->init_array[i] || view->init_array[i] == UINTPTR_MAX)
+            continue;
+        if (count < IMPORTS_CONSTRUCTORS_MAX)
+            record->constructors[count] = view->init_array[i];
+        count++;
+    }
     record->constructor_count = count;
 }
 
@@ -71,7 +75,7 @@ static uint32_t record_path(const struct object *view, bool main_program)
     return imports_file_string(path);
 }
 
-static void record(size_t index, bool opened)
+static void enter(size_t index, bool opened)
 {
     struct imports_object *record = &imports_objects[index];
     const struct object *view = &imports_loaded[index].view;
@@ -97,6 +101,8 @@ static void record(size_t index, bool opened)
     imports_loaded[index].selected = selects(record);
     if (imports_loaded[index].selected)
         record->flags |= IMPORTS_OBJECT_SELECTED;
+    if (imports_loaded_wanted(index))
+        record->flags |= IMPORTS_OBJECT_WANTED;
     record->ready = 1;
     if (imports_report->object_count <= index)
         imports_report->object_count = (uint32_t)index + 1;
@@ -142,7 +148,7 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *argument)
     entry->seen = true;
     entry->closed = entry->prepared = entry->redirected = false;
     entry->stubs = NULL;
-    record(index, update->opened);
+    enter(index, update->opened);
     if (index == imports_loaded_count)
         imports_loaded_count++;
     if (index < update->first_new)

@@ -17,22 +17,33 @@ void imports_redirect_audited(void)
     audited = true;
 }
 
+/* The call by which the program enters main: it tells when that is, whether it is to be counted or not. */
+static bool enters_main(const struct object *view, size_t user, const struct candidate *candidate)
+{
+    return imports_objects[user].flags & IMPORTS_OBJECT_MAIN &&
+           strcmp(view->strings + view->symbols[candidate->symbol].st_name, "__libc_start_main") == 0;
+}
+
 /* Chooses the imports that get a stub, and says of the others why not. */
 static void choose(struct collected *collected, size_t user)
 {
     const struct object *view = &imports_loaded[user].view;
+    bool can_bind = !audited && view->plt_got && view->plt_got[2];
     for (size_t i = 0; i < collected->count; i++) {
         struct candidate *candidate = &collected->candidates[i];
-        bool lazy = candidate->flags & IMPORTS_LAZY;
-        if (candidate->provider && !imports_loaded_wanted(candidate->provider - 1))
+        bool lazy = candidate->flags & IMPORTS_LAZY, can_stub = candidate->plt_slot || candidate->calls;
+        if (!imports_loaded[user].selected ||
+            (candidate->provider && !imports_loaded_wanted(candidate->provider - 1))) {
             candidate->reason = IMPORTS_REASON_FILTERED;
+            candidate->stub = can_stub && (!lazy || can_bind) && enters_main(view, user, candidate);
+        }
         if (candidate->reason || candidate->flags & IMPORTS_DATA)
             continue;
         if (!candidate->provider && candidate->flags & IMPORTS_WEAK && !lazy)
             candidate->reason = IMPORTS_REASON_UNDEFINED;
-        else if (lazy && (audited || !view->plt_got || !view->plt_got[2]))
+        else if (lazy && !can_bind)
             candidate->reason = IMPORTS_REASON_AUDITED;
-        else if (candidate->plt_slot || candidate->calls)
+        else if (can_stub)
             candidate->stub = true;
         else if (candidate->flags & (IMPORTS_ADDRESS_CODE | IMPORTS_ADDRESS_DATA))
             candidate->reason = IMPORTS_REASON_POINTER;

@@ -6,7 +6,8 @@
 #include <stdint.h>
 
 /*
- * Enters the imports of a loaded, relocated object in the report and redirects to stubs those that are functions.
+ * Enters the imports of a loaded, relocated object in the report and redirects to stubs those that are functions and
+ * are to be counted; of a program whose imports are not, the one by which it enters main.
  * Not thread-safe; no other thread may be running the object's code.
  */
 void imports_redirect(size_t index);

@@ -48,6 +48,7 @@ enum imports_object_flag {
     IMPORTS_OBJECT_LINKER = 16,  /* the dynamic linker */
     IMPORTS_OBJECT_OWN = 32,     /* the preloaded part */
     IMPORTS_OBJECT_VDSO = 64,
+    IMPORTS_OBJECT_WANTED = 128, /* calls into it are counted: --to does not leave it out */
 };
 
 /* What an object uses an import for, and what was done about it. One import is one symbol of one object. */
@@ -74,7 +75,7 @@ enum imports_reason {
     IMPORTS_REASON_POINTER,   /* its address is taken and nothing else refers to it */
     IMPORTS_REASON_UNDEFINED, /* a weak reference that nothing defines */
     IMPORTS_REASON_NO_CODE,   /* no instruction that was found uses its slot */
-    IMPORTS_REASON_FILTERED,  /* --to leaves it out */
+    IMPORTS_REASON_FILTERED,  /* --to or --from leaves it out */
     IMPORTS_REASON_FULL,      /* more imports than the report file has room for */
     IMPORTS_REASON_MEMORY,    /* no memory in reach of the object */
     IMPORTS_REASON_PROTECTED, /* its slot's page or the calling code's cannot be made writable */
@@ -84,10 +85,10 @@ enum imports_reason {
 
 struct imports_object {
     _Atomic uint32_t ready;
-    uint32_t path;          /* a string: the path it was loaded from */
-    uint32_t soname;        /* a string: its DT_SONAME, or "" */
-    _Atomic uint32_t flags; /* of enum imports_object_flag */
-    uint32_t constructor_count;
+    uint32_t path;              /* a string: the path it was loaded from */
+    uint32_t soname;            /* a string: its DT_SONAME, or "" */
+    _Atomic uint32_t flags;     /* of enum imports_object_flag */
+    uint32_t constructor_count; /* of all; the table below may hold fewer */
     uint64_t bias, start, end;
     uint64_t constructors[IMPORTS_CONSTRUCTORS_MAX]; /* addresses; init first, then init_array in its order */
     /* The first counted call into it. */

@@ -112,7 +112,7 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
     imports_loaded_update(false);
     for (size_t i = 0; i < imports_loaded_count; i++) {
         imports_loaded[i].prepared = true;
-        if (imports_loaded[i].selected)
+        if (imports_loaded[i].selected || imports_objects[i].flags & IMPORTS_OBJECT_MAIN)
             imports_redirect(i);
     }
     if (watch && !imports_watch_opened())

@@ -145,15 +145,15 @@ static int is_report(const struct dirent *entry)
 static int read_reports(const char *folder, bool all, struct imports_profiles *profiles)
 {
     struct dirent **entries;
-    int count = scandir(folder, &entries, is_report, NULL), result = count < 0 ? -1 : 0;
-    for (int i = 0; i < count; i++) {
+    int found = scandir(folder, &entries, is_report, NULL), result = found < 0 ? -1 : 0;
+    for (int i = 0; i < found; i++) {
         char path[8192];
         snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
         if (result == 0)
             result = imports_profile_add(profiles, path, all);
         free(entries[i]);
     }
-    if (count >= 0)
+    if (found >= 0)
         free(entries);
     return result;
 }

@@ -58,6 +58,8 @@ static json_t *library_object(const struct imports_library *library, bool functi
         "constructors", texts(library->constructors, library->constructor_count), "compiler_constructors",
         (json_int_t)library->plain_constructors, "verdict", imports_verdict_word(library->verdict), "reasons",
         texts(library->reasons, library->reason_count));
+    if (object)
+        json_object_set_new(object, "constructors_not_named", json_integer((json_int_t)library->more_constructors));
     if (object && functions)
         json_object_set_new(object, "imports", rows(library->rows, library->row_count));
     return object;

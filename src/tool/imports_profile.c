@@ -168,6 +168,8 @@ static void take_constructors(struct imports_library *library, const struct impo
         library->constructors = imports_grow(library->constructors, library->constructor_count, sizeof(char *));
         library->constructors[library->constructor_count++] = name_address(naming, address, true, false);
     }
+    if (object->constructor_count > IMPORTS_CONSTRUCTORS_MAX)
+        library->more_constructors = object->constructor_count - IMPORTS_CONSTRUCTORS_MAX;
     imports_facts_close(facts);
 }
 
@@ -195,14 +197,16 @@ static void add_libraries(struct imports_profile *profile, const struct imports_
     size_t count = report->header.object_count;
     bool *used = calloc(count + 1, sizeof *used);
     for (size_t i = 0; used && i < report->header.import_count; i++)
-        if (report->imports[i].ready && report->imports[i].provider <= count)
+        if (report->imports[i].ready && report->imports[i].reason != IMPORTS_REASON_FILTERED &&
+            report->imports[i].provider <= count)
             used[report->imports[i].provider] = true;
     for (size_t i = 0; used && i < count; i++) {
         const struct imports_object *object = &report->objects[i];
         const char *path = imports_report_text(report, object->path);
         const char *soname = imports_report_text(report, object->soname);
         struct imports_library sample = {.needed = is_needed(program, *soname ? soname : file_name(path))};
-        if (!object->ready || (!used[i + 1] && !listed(object, &sample, all)))
+        if (!object->ready || !(object->flags & IMPORTS_OBJECT_WANTED) ||
+            (!used[i + 1] && !listed(object, &sample, all)))
             continue;
         struct imports_library *library = library_of(profile, path, soname);
         library->flags |= object->flags;
@@ -263,6 +267,7 @@ int imports_profile_add(struct imports_profiles *profiles, const char *path, boo
         profile->main_time = report.header.main_time;
         profile->setup_time = report.header.setup_time;
     }
+    profile->is_program_counted = report.header.object_count && report.objects[0].flags & IMPORTS_OBJECT_SELECTED;
     profile->processes += report.header.processes;
     profile->lost += report.header.lost;
     add_files(profile, &report);

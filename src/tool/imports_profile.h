@@ -24,7 +24,8 @@ enum imports_verdict {
     IMPORTS_VERDICT_LATE,     /* first called after start-up: a candidate */
     IMPORTS_VERDICT_START_UP, /* called while the program starts: nothing to gain */
     IMPORTS_VERDICT_UNSAFE,   /* not safe, for the reasons given */
-    IMPORTS_VERDICT_OPENED    /* already loaded at run time, by dlopen */
+    IMPORTS_VERDICT_OPENED,   /* already loaded at run time, by dlopen */
+    IMPORTS_VERDICT_UNKNOWN   /* the program's own calls were not counted */
 };
 
 struct imports_library {
@@ -50,6 +51,7 @@ struct imports_library {
     char **constructors; /* names of those that are not the compiler's own */
     size_t constructor_count;
     size_t plain_constructors; /* the compiler's own, which do nothing that could be missed */
+    size_t more_constructors;  /* of which nothing but their number is known */
 
     enum imports_verdict verdict;
     char **reasons; /* of IMPORTS_VERDICT_UNSAFE */
@@ -69,6 +71,7 @@ struct imports_profile {
     uint64_t start_time;            /* of the first image, by CLOCK_MONOTONIC */
     uint64_t main_time, setup_time; /* of the first image; main_time 0: main was not entered */
     uint32_t lost;
+    bool is_program_counted;           /* the calls of the program itself are among those counted */
     struct imports_library *libraries; /* by calls, most first */
     size_t library_count;
     struct imports_loaded_file *files;

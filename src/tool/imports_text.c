@@ -56,12 +56,16 @@ static void show_first_calls(FILE *out, const struct imports_profile *profile)
             if (library->stack_is_cut)
                 fputs("    ... outer frames are missing\n", out);
         }
-        if (!library->constructor_count && !library->plain_constructors)
+        if (!library->constructor_count && !library->plain_constructors && !library->more_constructors)
             continue;
         fprintf(out, "%sconstructors of %s:", library->has_first ? "" : "\n", library->name);
         for (size_t j = 0; j < library->constructor_count; j++)
             fprintf(out, "%s %s", j ? "," : "", library->constructors[j]);
-        fprintf(out, "%s\n", library->constructor_count ? "" : " none but the compiler's own");
+        if (library->more_constructors)
+            fprintf(out, " and %zu more", library->more_constructors);
+        else if (!library->constructor_count)
+            fputs(" none but the compiler's own", out);
+        fputc('\n', out);
     }
 }
 

@@ -131,10 +131,11 @@ static void add_symbol_reason(struct imports_library *library, size_t count, con
 
 static void add_constructor_reason(struct imports_library *library)
 {
-    if (library->constructor_count == 0)
+    if (library->constructor_count == 0 && library->more_constructors == 0)
         return;
-    const char *more = library->constructor_count > 1 ? ", ..." : "";
-    add_reason(library, "its constructors have effects (%s%s)", library->constructors[0], more);
+    const char *more = library->constructor_count + library->more_constructors > 1 ? ", ..." : "";
+    const char *first = library->constructor_count ? library->constructors[0] : "not named";
+    add_reason(library, "its constructors have effects (%s%s)", first, more);
 }
 
 /* The files loaded from the start, and which needs which. */
@@ -168,10 +169,20 @@ static void mark_needed(struct graph *graph, size_t from, const char *root)
     }
 }
 
+/* Marks as needed what the files need of which --to leaves it open whether they are called. */
+static void mark_uncounted(struct graph *graph)
+{
+    const uint32_t others = IMPORTS_OBJECT_WANTED | IMPORTS_OBJECT_MAIN | IMPORTS_OBJECT_LINKER;
+    for (size_t i = 0; i < graph->profile->file_count; i++)
+        if (!(graph->profile->files[i].flags & others))
+            mark_needed(graph, i, graph->profile->files[i].name);
+}
+
 /* A library that stays, called or not, keeps what it needs. */
 static void find_kept(struct graph *graph, struct imports_profile *profile)
 {
     memset(graph->because_of, 0, profile->file_count * sizeof *graph->because_of);
+    mark_uncounted(graph);
     for (size_t i = 0; i < profile->library_count; i++) {
         size_t file = file_of(profile, profile->libraries[i].name);
         if (file < profile->file_count && profile->libraries[i].reason_count)
@@ -180,7 +191,8 @@ static void find_kept(struct graph *graph, struct imports_profile *profile)
     for (size_t i = 0; i < profile->library_count; i++) {
         size_t file = file_of(profile, profile->libraries[i].name);
         if (file < profile->file_count && !profile->libraries[i].reason_count && graph->because_of[file])
-            add_reason(&profile->libraries[i], "it is needed by %s, which stays", graph->because_of[file]);
+            add_reason(&profile->libraries[i], "it is needed by %s, which stays or may be called",
+                       graph->because_of[file]);
     }
 }
 
@@ -364,6 +376,8 @@ static void decide(const struct imports_profile *profile, struct imports_library
         library->verdict = IMPORTS_VERDICT_OPENED;
     else if (library->reason_count)
         library->verdict = IMPORTS_VERDICT_UNSAFE;
+    else if (!profile->is_program_counted)
+        library->verdict = IMPORTS_VERDICT_UNKNOWN;
     else if (!library->calls)
         library->verdict = IMPORTS_VERDICT_NEVER;
     else if (!profile->main_time || library->first_time < profile->main_time + start_up)
@@ -402,17 +416,17 @@ void imports_profile_judge(struct imports_profile *profile, uint64_t start_up)
 
 const char *imports_verdict_word(enum imports_verdict verdict)
 {
-    static const char *const words[] = {"never-called", "called-late", "called-at-start-up", "not-safe",
-                                        "opened-at-run-time"};
+    static const char *const words[] = {"never-called", "called-late",        "called-at-start-up",
+                                        "not-safe",     "opened-at-run-time", "unknown"};
     return words[verdict];
 }
 
 const char *imports_verdict_text(enum imports_verdict verdict)
 {
-    static const char *const texts[] = {"never called: safe to load lazily",
-                                        "first called after start-up: a candidate for lazy loading",
-                                        "called during start-up: nothing to gain",
-                                        "not safe to load lazily: ", "opened at run time already, by dlopen"};
+    static const char *const texts[] = {
+        "never called: safe to load lazily",       "first called after start-up: a candidate for lazy loading",
+        "called during start-up: nothing to gain", "not safe to load lazily: ",
+        "opened at run time already, by dlopen",   "cannot be told: the program's own calls were not counted"};
     return texts[verdict];
 }
 
@@ -423,7 +437,7 @@ const char *imports_reason_text(uint32_t reason)
         [IMPORTS_REASON_POINTER] = "its address is taken; calls through the pointer are not counted",
         [IMPORTS_REASON_UNDEFINED] = "a weak reference that nothing defines",
         [IMPORTS_REASON_NO_CODE] = "no instruction was found that uses its slot",
-        [IMPORTS_REASON_FILTERED] = "left out by --to",
+        [IMPORTS_REASON_FILTERED] = "left out by --to or --from",
         [IMPORTS_REASON_FULL] = "more imports than can be counted",
         [IMPORTS_REASON_MEMORY] = "no memory could be mapped in reach of the object",
         [IMPORTS_REASON_PROTECTED] = "its slot, or the code that uses it, cannot be made writable",

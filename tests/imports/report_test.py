@@ -112,6 +112,39 @@ def start_up(shop):
     equal(library(report, "liblate.so")["verdict"], "called-at-start-up", "verdict")
 
 
+def left_out(shop):
+    """What --to and --from leave out is not taken for what is never called."""
+    program = build(shop)
+
+    def verdicts_with(*options):
+        report = shop.run([program], options=options).report["programs"][0]
+        check(report["main_ms"] is not None, f"main was entered, {options}")
+        return {item["name"]: (item["verdict"], " ".join(item["reasons"])) for item in report["libraries"]}
+    equal(verdicts_with("--to", "liblate.*", "--to", "libnever.*"), {"liblate.so": ("called-late", ""), "libnever.so": ("never-called", "")},
+          "--to")
+    inner = verdicts_with("--to", "libinner.*")["libinner.so"]
+    equal(inner[0], "not-safe", "a library that one left out may call")
+    check("libouter.so, which stays or may be called" in inner[1], inner[1])
+    users = verdicts_with("--from", "libouter.*")
+    equal({users[name][0] for name in ("libnever.so", "liblate.so", "libinner.so")}, {"unknown"}, "--from leaves out the program")
+
+
+def many_constructors(shop):
+    source, user = shop.folder / "constructors.c", shop.folder / "uses-constructors.c"
+    source.write_text("long built;\n" + "".join(f"__attribute__((constructor)) static void build_{i}(void) {{ built++; }}\n" for i in range(40)) +
+                      "int constructed(void)\n{\n    return built;\n}\n")
+    user.write_text("int constructed(void);\nint main(void)\n{\n    return constructed() != 40;\n}\n")
+    shop.build("libconstructors.so", [source], "-shared", "-fPIC", "-Wl,-soname,libconstructors.so")
+    program = shop.build("uses-constructors", [user], f"-L{shop.folder}", "-lconstructors", f"-Wl,-rpath,{shop.folder}")
+    result = shop.run([program])
+    equal(result.returncode, 0, "exit status")
+    item = library(result.report, "libconstructors.so")
+    # The compiler's own are _init and frame_dummy.
+    equal(len(item["constructors"]) + item["constructors_not_named"] + item["compiler_constructors"], 42, f"constructors {item}")
+    text = subprocess.run([shop.spwalk, "imports", "--", program], capture_output=True, text=True).stderr
+    check(re.search(r"^constructors of libconstructors\.so: build_0, .* and 26 more$", text, re.M), text)
+
+
 def counts(shop):
     report = shop.run([build(shop)]).report
     libraries = report["programs"][0]["libraries"]
@@ -217,6 +250,8 @@ def main():
         tests.run("stack and time of the first call", first_call, shop)
         tests.run("--start-up", start_up, shop)
         tests.run("counts and order", counts, shop)
+        tests.run("what --to and --from leave out", left_out, shop)
+        tests.run("more constructors than are named", many_constructors, shop)
         tests.run("symbol lists", symbol_lists, shop)
         tests.run("text and CSV", forms, shop)
         tests.run("a script", script, shop)
