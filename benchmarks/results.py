@@ -28,8 +28,8 @@ class Walks:
     """walk.csv or sweep.csv: the medians over the processes of each experiment's medians and quartiles."""
 
     KEY = ("pass", "build", "stack", "state", "start", "depth", "walker")
-    VALUES = ("same", "fresh", "frames", "ns_q1", "ns", "ns_q3", "per_chase", "per_chase_q1", "per_chase_q3", "per_unw", "per_unw_q1",
-              "per_unw_q3", "per_own", "per_own_q1", "per_own_q3")
+    VALUES = ("same", "fresh", "frames", "ns_q1", "ns", "ns_q3", "per_chase", "per_chase_q1", "per_chase_q3", "per_unw",
+              "per_unw_q1", "per_unw_q3", "per_own", "per_own_q1", "per_own_q3")
 
     def __init__(self, path):
         found = {}

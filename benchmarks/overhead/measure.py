@@ -2,8 +2,8 @@
 """measure.py RESULTS [quick]: what frame words, and what frame pointers, cost the programs that have them.
 
 Builds each program plain (-O2), with frame pointers and with words, and writes RESULTS/overhead.csv: a row a program, build
-and measure, each as a ratio to the plain build. RESULTS/times.csv has each run's time, and RESULTS/change.csv how much of the plain
-program's stack changes between the samples of a profiler (benchmarks/walk/change.c).
+and measure, each as a ratio to the plain build. RESULTS/times.csv has each run's time, and RESULTS/change.csv how much of
+the plain program's stack changes between the samples of a profiler (benchmarks/walk/change.c).
 
     instructions  executed, counted by callgrind
     time          of the processor in user mode, each run beside a run of the plain build; quartiles over the pairs
@@ -59,9 +59,18 @@ def build(program, name, flags):
     """The program's file, or None where its source can't be had."""
     out = WORK / f"{program}-{name}"
     objects = WORK / f"{program}-{name}.objects"
+    flags = [*flags, "-fstack-usage"]
+    # Kept as long as it is of the same flags, workload and plugin.
+    made_by = WORK / f"{program}-{name}.flags"
+    inputs = [ROOT / ".ci" / "build-real.sh", *(ROOT / "benchmarks" / "overhead").glob("*.c*")]
+    if name == "words":
+        inputs.append(PLUGIN)
+    if (out.exists() and made_by.exists() and made_by.read_text(encoding="utf-8") == " ".join(flags)
+            and all(path.stat().st_mtime < out.stat().st_mtime for path in inputs)):
+        return out
+    made_by.unlink(missing_ok=True)
     shutil.rmtree(objects, ignore_errors=True)
     objects.mkdir(parents=True)
-    flags = [*flags, "-fstack-usage"]
     if program == "calls":
         source = ROOT / "benchmarks" / "overhead" / "calls.c"
         command = ["gcc-12", *flags, str(source), "-o", str(out), "-dumpdir", f"{objects}/"]
@@ -74,6 +83,7 @@ def build(program, name, flags):
         return None
     if done.returncode != 0:
         fail(f"{program} does not build with {' '.join(flags)}:\n{done.stderr}")
+    made_by.write_text(" ".join(flags), encoding="utf-8")
     return out
 
 

@@ -184,8 +184,9 @@ int main(int argc, char **argv)
                                     &options, perform});
     } else {
         enum state state = options.states ? state_of(options.states) : STATE_REPEATED;
+        const struct experiment *experiment = perform(&options, state, options.walkers);
         output_columns();
-        output_rows(perform(&options, state, options.walkers), options.half ? "half" : "whole", options.depth);
+        output_rows(experiment, options.half ? "half" : "whole", options.depth);
     }
     return 0;
 }
