@@ -10,15 +10,17 @@
 # Last line: N passed, N failed, N skipped. Exit status: 0, or 1 where there is a new failure, or 2 on bad usage.
 set -eu
 
+# Few processes a program, since on a busy machine each waits for its turn.
+
 # shellcheck disable=SC2086 # lists of options
 with_plugin() {
-    if ! timeout 300 $build -fplugin="$TORTURE_PLUGIN" $files -o "$work/words" -lm >"$work/log" 2>&1; then
-        echo "does not compile: $(head -n 1 "$work/log")"
+    if ! $build -fplugin="$TORTURE_PLUGIN" $files -o "$work/words" -lm >"$work/log" 2>&1; then
+        fault="does not compile: $(head -n 1 "$work/log")"
     elif ! timeout 60 "$work/words" >"$work/log" 2>&1 </dev/null &&
         ! timeout 600 "$work/words" >"$work/log" 2>&1 </dev/null; then
-        echo "does not run"
+        fault="does not run"
     elif ! "$TORTURE_CHECK" "$work/words" >"$work/log" 2>&1; then
-        echo "has wrong words: $(head -n 1 "$work/log")"
+        fault="has wrong words: $(head -n 1 "$work/log")"
     else
         return 0
     fi
@@ -28,22 +30,21 @@ with_plugin() {
 # Only asked where it fails with the plugin: half of the time is saved.
 # shellcheck disable=SC2086 # lists of options
 passes_plain() {
-    timeout 300 $build $files -o "$work/plain" -lm >"$work/log" 2>&1 && timeout 60 "$work/plain" >"$work/log" 2>&1 </dev/null
+    $build $files -o "$work/plain" -lm >"$work/log" 2>&1 && timeout 60 "$work/plain" >"$work/log" 2>&1 </dev/null
 }
 
-# One program: "OK", "PLAIN" (fails, plain too) or "NEW" (fails with the plugin only), with the name and the reason.
+# One program, "FILE:OPTIONS": "OK", "PLAIN" (fails, plain too) or "NEW" (fails with the plugin only), with the name and
+# the reason or check-words' sums.
 one() {
-    source=$1 name=$(basename "$1" .c) work=$(mktemp -d "$TORTURE_WORK/one.XXXXXX")
-    files=$source
+    source=${1%%:*} folder=${source%/*} name=${source##*/} files=$source
     case $source in
-    */builtins/*) files="$source ${source%.c}-lib.c $(dirname "$source")/lib/main.c" ;;
+    */builtins/*) files="$source ${source%.c}-lib.c $folder/lib/main.c" ;;
     */ieee/*) name=ieee/$name ;;
     esac
-    # The options that a test asks for on all targets.
-    extra=$(sed -n 's/.*{ *dg-\(additional-\)\{0,1\}options *{* *"\([^"]*\)" *}* *}.*/\2/p' "$source" | tr '\n' ' ')
-    build="$TORTURE_GCC $TORTURE_OPTIONS $extra -w"
-    if fault=$(with_plugin); then
-        result="OK $name $(sed -n 's/.*, \([0-9]*\) calls checked (\([0-9]*\) assumed), \([0-9]*\) not,.*/\1 \2 \3/p' "$work/log")"
+    build="$TORTURE_GCC $TORTURE_OPTIONS ${1#*:} -w"
+    if with_plugin; then
+        read -r sums <"$work/log"
+        result="OK $name ${sums#*records, }"
     elif passes_plain; then
         result="NEW $name $fault"
     else
@@ -51,10 +52,14 @@ one() {
     fi
     # One write, so that the lines of two jobs stay whole.
     printf '%s\n' "$result" >>"$TORTURE_WORK/results"
-    rm -rf "$work"
 }
-if [ "${1-}" = --one ]; then
-    one "$2"
+if [ "${1-}" = --some ]; then
+    shift
+    work=$(mktemp -d "$TORTURE_WORK/some.XXXXXX")
+    for program; do
+        one "$program"
+    done
+    rm -rf "$work"
     exit 0
 fi
 
@@ -109,20 +114,31 @@ trap 'rm -rf "$TORTURE_WORK"' EXIT
 export TORTURE_GCC TORTURE_PLUGIN TORTURE_CHECK TORTURE_WORK TORTURE_OPTIONS
 find "$programs" -maxdepth 1 -name '*.c' >"$TORTURE_WORK/all"
 find "$programs/ieee" "$programs/builtins" -maxdepth 1 -name '*.c' ! -name '*-lib.c' >>"$TORTURE_WORK/all"
-sort "$TORTURE_WORK/all" | awk -v k="$part" -v n="$parts" 'NR % n == k % n' >"$TORTURE_WORK/programs"
+# Each with the options that it asks for on all targets.
+sort "$TORTURE_WORK/all" | awk -v k="$part" -v n="$parts" '
+    NR % n == k % n {
+        options = ""
+        while ((getline line <$0) > 0)
+            if (match(line, /{ *dg-(additional-)?options *{* *"[^"]*" *}* *}/)) {
+                split(substr(line, RSTART, RLENGTH), quoted, "\"")
+                options = options " " quoted[2]
+            }
+        close($0)
+        print $0 ":" options
+    }' >"$TORTURE_WORK/programs"
 
 passed=0 failed=0 plain=0
 run_set() {
     TORTURE_OPTIONS=$1
     : >"$TORTURE_WORK/results"
-    xargs -P 2 -n 1 sh tests/plugin/torture.sh --one <"$TORTURE_WORK/programs"
+    xargs -d '\n' -P 2 -n 10 sh tests/plugin/torture.sh --some <"$TORTURE_WORK/programs"
     awk -v set="gcc-$gcc $1" '
-        $1 == "OK" { ok++; checked += $3; assumed += $4; unknown += $5 }
+        $1 == "OK" { ok++; checked += $3; assumed += substr($6, 2); unknown += $8 }
         $1 == "PLAIN" { plain++ }
         $1 == "NEW" { new++ }
         END { printf "%s: %d tests, %d plugin failures, %d of them plain failures too, %d new; %d calls checked (%d assumed), %d not\n",
               set, NR, plain + new, plain, new, checked, assumed, unknown }' "$TORTURE_WORK/results"
-    sed -n 's/^NEW /  new failure: /p' "$TORTURE_WORK/results" | sort
+    sed -n -e 's/^NEW /  new failure: /p' -e 's/^PLAIN /  fails plain too: /p' "$TORTURE_WORK/results" | sort
     passed=$((passed + $(grep -c '^OK' "$TORTURE_WORK/results" || true)))
     failed=$((failed + $(grep -c '^NEW' "$TORTURE_WORK/results" || true)))
     plain=$((plain + $(grep -c '^PLAIN' "$TORTURE_WORK/results" || true)))
