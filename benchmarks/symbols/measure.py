@@ -77,8 +77,7 @@ for language in ("c", "c++"):
     for what, command in (
             ("spwalk symbolize -m MAP -f", [spwalk, "symbolize", "-m", spmap, "-f"]),
             ("spwalk symbolize -e PROGRAM -f", [spwalk, "symbolize", "-e", program, "-f"]),
-            ("addr2line -f", ["addr2line", "-e", program, "-f"]),
-            ("eu-addr2line -f", ["eu-addr2line", "-e", program, "-f"])):
+            ("addr2line -f", ["addr2line", "-e", program, "-f"])):
         seconds, output = timed(command, text)
         if output.count("\n") != 200000:
             raise SystemExit(f"{what} gave {output.count(chr(10))} lines")

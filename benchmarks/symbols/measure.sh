@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# measure.sh RESULTS [quick]: what a name map of 100,000 functions costs, and 100,000 look-ups by it, by addr2line, by
-# eu-addr2line and by GCC's libbacktrace: RESULTS/symbols.csv.
+# measure.sh RESULTS [quick]: what a name map of 100,000 functions costs, and 100,000 look-ups by it, by
+# addr2line and by GCC's libbacktrace: RESULTS/symbols.csv.
 set -eu
 cd "$(dirname "$0")/../.."
 results=$1

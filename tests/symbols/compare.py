@@ -94,7 +94,7 @@ def normal_place(place):
 
 
 def ask(command, addresses):
-    text = "".join(f"0x{address:x}\n" for address in addresses)
+    text = "".join(f"0x{address:016x}\n" for address in addresses)
     done = subprocess.run(command, input=text, capture_output=True, text=True)
     # eu-addr2line's status is 1 where it found nothing for one of many.
     if done.returncode > 1 or (done.returncode == 1 and command[0] != "eu-addr2line"):
@@ -102,9 +102,9 @@ def ask(command, addresses):
     answers = []
     lines = iter(done.stdout.splitlines())
     for line in lines:
-        if re.fullmatch(r"0x[0-9a-f]{16}", line):
+        if re.fullmatch(r"0x[0-9a-f]+", line):
             answers.append([])
-        else:
+        elif line:
             answers[-1].append((normal_function(line), normal_place(next(lines, "??:0"))))
     if len(answers) != len(addresses):
         raise RuntimeError(f"{command[0]} gave {len(answers)} answers to {len(addresses)} addresses")
@@ -131,21 +131,68 @@ def kind_of(address, ours, bfd, eu, symbols):
     return "neither"
 
 
-def compare(spwalk, path, number, seed=1, reference=None, options=()):
-    """Counts of each kind, and the answers for addresses of the kind neither."""
-    reference = reference or path
-    addresses = pick(path, number, seed)
-    ours = ask([spwalk, "symbolize", "-f", "-i", "-a", "-e", path, *options], addresses)
-    bfd = ask(["addr2line", "-f", "-i", "-a", "-e", reference], addresses)
-    eu = ask(["eu-addr2line", "-f", "-i", "-a", "-e", reference], addresses)
-    symbols = Symbols(*symbol_files(reference))
-    count = collections.Counter()
-    examples = collections.defaultdict(list)
-    for address, a, b, c in zip(addresses, ours, bfd, eu):
-        kind = kind_of(address, a, b, c, symbols)
-        count[kind] += 1
-        examples[kind].append((address, a, b, c))
-    return count, examples
+def reason_of(kind, address, ours, bfd, eu, symbols):
+    """Who is right where the three differ, and why."""
+    if kind == "addr2line":
+        return "spwalk, addr2line", "eu-addr2line loses or mistakes a caller of an inlined function"
+    if kind == "gap":
+        return "spwalk", "padding or a PLT stub: in no function; the others name what lies before"
+    if kind == "alias":
+        return "all", "two names of one function"
+    if kind == "neither":
+        return "", ""
+    if ours[0][0] == "??":
+        return "spwalk, eu-addr2line", "padding or a PLT stub: in no function; addr2line names what lies before"
+    if len(ours) != len(bfd):
+        return "spwalk, eu-addr2line", "addr2line has another chain"
+    if any(a[1] != b[1] for a, b in zip(ours, bfd)):
+        if ours[0][1][0] == "??":
+            return "spwalk, eu-addr2line", "code without lines: addr2line shows the STT_FILE symbol before it as its file"
+        return "spwalk, eu-addr2line", "addr2line shows another file, mostly the unit's where it includes the code's"
+    differing = [i for i, (a, b) in enumerate(zip(ours, bfd)) if a[0] != b[0]]
+    if differing == [len(ours) - 1]:
+        return "all", "DWARF gives no linkage name: spwalk shows its name, addr2line the ELF symbol"
+    return "spwalk, eu-addr2line", "addr2line gives an inlined function the ELF symbol of the one it is inlined into"
+
+
+class Comparison:
+    """The answers at one set of addresses."""
+
+    answers = {}  # of the other tools, which are slow, by file and addresses
+
+    def __init__(self, spwalk, path, number, seed=1, reference=None, options=()):
+        reference = reference or path
+        self.addresses = pick(path, number, seed)
+        self.ours = ask([spwalk, "symbolize", "-f", "-i", "-a", "-e", path, *options], self.addresses)
+        self.bfd = self.others("addr2line", reference)
+        self.eu = self.others("eu-addr2line", reference)
+        self.symbols = Symbols(*symbol_files(reference))
+        self.count = collections.Counter()
+        self.reasons = collections.Counter()
+        self.differences = []
+        for answers in zip(self.addresses, self.ours, self.bfd, self.eu):
+            kind = kind_of(*answers, self.symbols)
+            self.count[kind] += 1
+            if kind != "all":
+                right, why = reason_of(kind, *answers, self.symbols)
+                self.reasons[kind, right, why] += 1
+                self.differences.append((kind, right, why, *answers))
+
+    def others(self, tool, path):
+        key = tool, path, tuple(self.addresses)
+        if key not in self.answers:
+            self.answers[key] = ask([tool, "-f", "-i", "-a", "-e", path], self.addresses)
+        return self.answers[key]
+
+    def third_opinion(self, path, right):
+        """In how many of the cases in which these are right llvm-symbolizer gives spwalk's chain of files and lines."""
+        asked = [(address, ours) for _, who, _, address, ours, _, _ in self.differences if who == right]
+        if not asked:
+            return 0, 0
+        answers = ask(["llvm-symbolizer", "--output-style=GNU", "-f", "-i", "-a", "--no-demangle", "--obj=" + path],
+                      [address for address, _ in asked])
+        return sum([place for _, place in answer] == [place for _, place in ours]
+                   for answer, (_, ours) in zip(answers, asked)), len(asked)
 
 
 def symbol_files(path):

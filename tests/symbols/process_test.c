@@ -164,6 +164,54 @@ START_TEST(lists)
 }
 END_TEST
 
+START_TEST(bad_arguments)
+{
+    static const uint8_t id[65];
+    struct sp_modules *modules = sp_modules_new();
+    struct sp_loaded_module module = {
+        .path = "/x", .start = 100, .end = 200, .build_id = id, .build_id_size = sizeof id};
+    struct sp_symbol symbol;
+    const char *why = NULL;
+    int fd = dup(1);
+    void *pcs[1] = {NULL};
+    ck_assert_int_eq(sp_modules_add(modules, &module), -1);
+    ck_assert_int_eq(errno, EINVAL);
+    errno = 0;
+    module = (struct sp_loaded_module){.path = NULL, .start = 100, .end = 200};
+    ck_assert_int_eq(sp_modules_add(modules, &module), -1);
+    module = (struct sp_loaded_module){.path = "/x", .start = 200, .end = 100};
+    ck_assert_int_eq(sp_modules_add(modules, &module), -1);
+    /* A bias by which a module would wrap. */
+    module = (struct sp_loaded_module){.path = getenv("SPWALK_TEST_MODULE"), .bias = UINTPTR_MAX - 100};
+    ck_assert_int_eq(sp_modules_add(modules, &module), -1);
+    ck_assert_int_eq(errno, EINVAL);
+    ck_assert_int_eq(sp_modules_add(modules, NULL), -1);
+    ck_assert_int_eq(sp_modules_add(NULL, &module), -1);
+    ck_assert_uint_eq(sp_modules_count(modules), 0);
+    ck_assert_uint_eq(sp_modules_count(NULL), 0);
+    ck_assert_ptr_null(sp_modules_get(NULL, 0));
+    ck_assert_int_eq(sp_symbolize(symbolizer, modules, 100, 1, &symbol), 0);
+    ck_assert_int_eq(symbol.miss, SP_MISS_NO_MODULE);
+    ck_assert_int_eq(sp_symbolize(symbolizer, NULL, 1, 1, NULL), -1);
+    ck_assert_int_eq(sp_symbolize(symbolizer, NULL, UINTPTR_MAX, 0, &symbol), 0);
+    ck_assert_int_eq(sp_map_load(NULL, NULL, &why), -1);
+    ck_assert_ptr_nonnull(why);
+    ck_assert_int_eq(sp_map_load("/", NULL, NULL), -1);
+    ck_assert_ptr_null(sp_backtrace_symbols(NULL, 1));
+    ck_assert_ptr_null(sp_backtrace_symbols(pcs, -1));
+    char **none = sp_backtrace_symbols(NULL, 0);
+    ck_assert_ptr_nonnull(none);
+    free(none);
+    sp_backtrace_symbols_fd(NULL, 1, fd);
+    sp_backtrace_symbols_fd(pcs, -1, fd);
+    sp_backtrace_symbols_fd(pcs, 1, -1);
+    ck_assert_str_eq(sp_miss_name((enum sp_miss)99), "unknown");
+    ck_assert_str_eq(sp_source_name((enum sp_source) - 1), "unknown");
+    close(fd);
+    sp_modules_free(modules);
+}
+END_TEST
+
 Suite *process_suite(void)
 {
     Suite *suite = suite_create("process");
@@ -177,6 +225,7 @@ Suite *process_suite(void)
     tcase_add_test(tests, load_and_unload);
     tcase_add_test(tests, wrong_build_id);
     tcase_add_test(tests, lists);
+    tcase_add_test(tests, bad_arguments);
     suite_add_tcase(suite, tests);
     return suite;
 }
