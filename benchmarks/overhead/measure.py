@@ -206,7 +206,7 @@ def make_inputs():
 
 def main():
     results = pathlib.Path(sys.argv[1]).resolve()
-    rounds = 7 if "quick" in sys.argv[2:] else 61
+    rounds = 7 if "quick" in sys.argv[2:] else 41
     if not PLUGIN.exists():
         fail(f"{PLUGIN.relative_to(ROOT)} is not built")
     WORK.mkdir(parents=True, exist_ok=True)

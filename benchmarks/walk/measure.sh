@@ -9,9 +9,9 @@
 set -eu
 results=$1
 bin=build/benchmarks/walk
-processes=7
+processes=5
 rounds=200
-first_processes=41
+first_processes=31
 if [ "${2-}" = quick ]; then
     processes=1
     rounds=40
@@ -19,7 +19,7 @@ if [ "${2-}" = quick ]; then
 fi
 
 if ! grep -q walk-benchmarks build/build.ninja; then
-    echo "walk: libunwind, abseil or the plugin is missing; nothing to compare" >&2
+    echo "walk: libunwind, abseil or libbacktrace (of GCC) is missing; nothing to compare with" >&2
     exit 2
 fi
 if ! ninja -C build walk-benchmarks >build/benchmarks.log 2>&1; then
