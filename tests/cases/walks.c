@@ -14,6 +14,7 @@
 enum { SHADOW_MOST = 4096, TRAP_FLAG = 0x100 };
 
 void (*step_visitor)(const void *ucontext);
+int step_flags = SA_ONSTACK;
 
 /* The return addresses of the frames, outermost first, and where they lie. */
 static struct {
@@ -116,7 +117,7 @@ NOINLINE struct tally walk_each_step(void (*f)(void *), void *argument)
     static char alternate[1 << 17];
     stack_t stack = {.ss_sp = alternate, .ss_size = sizeof alternate};
     sigaltstack(&stack, NULL);
-    handle(SIGTRAP, on_trap, SA_ONSTACK);
+    handle(SIGTRAP, on_trap, step_flags);
 
     memset(&tally, 0, sizeof tally);
     base.n = sp_walk(NULL, base.frames, WALK_MOST, &base.end);

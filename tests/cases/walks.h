@@ -34,6 +34,9 @@ struct tally {
  */
 struct tally walk_each_step(void (*f)(void *), void *argument);
 
+/* The flags of its handler besides SA_SIGINFO; at first SA_ONSTACK. */
+extern int step_flags;
+
 /* Called at each step, if set, before the walk: for what else is to be proved of each instruction. */
 extern void (*step_visitor)(const void *ucontext);
 
