@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """programs_test.py SPWALK: programs of Debian run under spwalk leaks as they do alone; programs that valgrind finds clean
-have no report; where both look at a program that leaks, they find the same blocks."""
+have no report."""
 
 import json
 import os
@@ -14,7 +14,6 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "imports"))
 from harness import Tests, check, equal  # noqa: E402
 
-SOURCE = pathlib.Path(__file__).resolve().parent
 SPWALK = str(pathlib.Path(sys.argv[1]).resolve())
 FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="spwalk-leaks-test."))
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC", "HOME": str(FOLDER)}
@@ -31,9 +30,6 @@ OTHER = [["sh", "-c", "echo $((6 * 7)); (echo sub); exit 3"], ["bash", "-c", "fo
          ["perl", "-e", "print join(',', sort map { $_ * 7 % 11 } 1 .. 20), qq(\\n); exit 5"],
          ["python3", "-c", "import json, threading; print(json.dumps({'a': [1, 2]})); raise SystemExit(6)"],
          ["git", "--version"], ["openssl", "version"]]
-# Real programs that leave blocks behind, and ours. (Not the case "each": valgrind 3.19 stops the program at pvalloc.)
-LOSING_PROGRAMS = [["sort", "-k4", TEXT], ["tr", "a-z", "A-Z"], ["date", "-d", "@0"], ["expr", "6", "*", "7"]]
-LOSING = ["simple", "realloc", "structure", "threads", "kept"]
 
 
 def run(command, **arguments):
@@ -74,28 +70,11 @@ def clean(command):
         equal((report["leaks"], report["errors"]), ([], []), "ours")
 
 
-def totals(report):
-    return [[report["totals"][f"{name} lost"]["bytes"], report["totals"][f"{name} lost"]["count"]] for name in ("definitely", "indirectly")]
-
-
-def losing(command):
-    _, numbers = valgrind(command)
-    _, reports = leaks(command)
-    equal(totals(reports[0]), numbers, "ours, and valgrind's")
-
-
-subprocess.run(["gcc", "-w", "-g", "-O1", "-pthread", "-o", FOLDER / "blocks", SOURCE / "blocks.c"], check=True)
 tests = Tests()
 for words in CLEAN:
     if shutil.which("valgrind"):
         tests.run("clean: " + " ".join(map(os.path.basename, map(str, words))), clean, words)
 for words in OTHER:
     tests.run("as alone: " + words[0], same, words)
-for name in LOSING:
-    if shutil.which("valgrind"):
-        tests.run("the same as valgrind: " + name, losing, [FOLDER / "blocks", name])
-for words in LOSING_PROGRAMS:
-    if shutil.which("valgrind"):
-        tests.run("the same as valgrind: " + words[0], losing, words)
 shutil.rmtree(FOLDER)
 tests.done()
