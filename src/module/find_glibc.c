@@ -16,16 +16,21 @@ extern void *__libc_stack_end __attribute__((weak));
 
 bool sp_module_find(uintptr_t address, struct sp_module *module)
 {
-    if (_dl_find_object == NULL) {
+    if (_dl_find_object == NULL)
         return sp_module_find_listed(address, module);
-    }
     struct dl_find_object found;
     if (_dl_find_object((void *)address, &found) != 0)
-        return sp_module_find_vdso(address, module);
+        return sp_module_find_unlisted(address, module);
     *module = (struct sp_module){.lo = (uintptr_t)found.dlfo_map_start,
                                  .hi = (uintptr_t)found.dlfo_map_end,
                                  .eh_frame_hdr = (uintptr_t)found.dlfo_eh_frame,
                                  .loader_entry = found.dlfo_link_map};
+    if (sp_module_read_headers(module))
+        return true;
+    /* A static program's extents begin at its code, not at its headers. */
+    struct sp_module whole;
+    if (sp_module_find_unlisted(address, &whole))
+        *module = whole;
     return true;
 }
 

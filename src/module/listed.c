@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finding modules by the C library's list of them, dl_iterate_phdr(3), and the kernel's own object. */
+/* Finding modules by the C library's list of them, dl_iterate_phdr(3), and those that are in no list. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -8,6 +8,8 @@
 #include <link.h>
 #include <stddef.h>
 #include <sys/auxv.h>
+
+enum { PAGE = 4096 };
 
 struct search {
     uintptr_t address;
@@ -40,23 +42,29 @@ static int visit(struct dl_phdr_info *info, size_t size, void *data)
     return 1;
 }
 
-/* The kernel's own object is in no list of a static program. */
-bool sp_module_find_vdso(uintptr_t address, struct sp_module *module)
+/* The module whose ELF header is mapped at lo, if it holds the address. */
+static bool find_at(uintptr_t lo, uintptr_t address, struct sp_module *module)
 {
-    uintptr_t lo = getauxval(AT_SYSINFO_EHDR);
-    if (lo == 0 || address < lo)
+    if (lo == 0)
         return false;
-    *module = (struct sp_module){.lo = lo, .hi = lo + 4096};
+    *module = (struct sp_module){.lo = lo, .hi = lo + PAGE};
     if (!sp_module_read_headers(module))
         return false;
     for (unsigned i = 0; i < module->phnum; i++)
         if (module->phdr[i].p_type == PT_LOAD)
             module->hi = module->bias + module->phdr[i].p_vaddr + module->phdr[i].p_memsz;
-    return address < module->hi;
+    return address >= module->lo && address < module->hi;
+}
+
+bool sp_module_find_unlisted(uintptr_t address, struct sp_module *module)
+{
+    /* The program headers follow the ELF header, in the same page. */
+    return find_at(getauxval(AT_SYSINFO_EHDR), address, module) ||
+           find_at(getauxval(AT_PHDR) & ~(uintptr_t)(PAGE - 1), address, module);
 }
 
 bool sp_module_find_listed(uintptr_t address, struct sp_module *module)
 {
     struct search search = {address, module};
-    return dl_iterate_phdr(visit, &search) != 0 || sp_module_find_vdso(address, module);
+    return dl_iterate_phdr(visit, &search) != 0 || sp_module_find_unlisted(address, module);
 }
