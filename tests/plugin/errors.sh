@@ -59,7 +59,7 @@ check "--help shows its arguments" described
 
 appends() {
     rm -f report
-    for i in 1 2; do
+    for _ in 1 2; do
         $gcc -fplugin="$plugin" -fplugin-arg-spwalk-verbose=report -c one.c || return
     done
     [ "$(grep -c 'f: covered' report)" -eq 2 ]

@@ -52,6 +52,7 @@ library() {
 
 # What strip leaves has the same records.
 stripped() {
+    # shellcheck disable=SC2048 # a word a flag
     $gxx $common $* -fplugin="$plugin" "$first" "$second" -o whole && "$check_words" --records whole >before &&
         strip --strip-all -o small whole && runs small && "$check_words" --records small >after && [ -s after ] &&
         cmp before after

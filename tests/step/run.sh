@@ -5,7 +5,7 @@
 #
 # STEP_LIMIT is the most steps a program (2000000), STEP_FOLDER where the reports go.
 set -u
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../.." || exit
 limit=${STEP_LIMIT:-2000000}
 folder=${STEP_FOLDER:-build/tests/step/real}
 step=build/tests/step/step
