@@ -9,12 +9,12 @@ trap 'rm -rf "$work"' EXIT
 
 # check NAME COMMAND...: one test case; what a failing command printed becomes diagnostics.
 check() {
-    name=$1
+    tap_name=$1
     shift
     if "$@" >"$work/log" 2>&1; then
-        echo "ok $(($(wc -l <"$work/cases") + 1)) - $name"
+        echo "ok $(($(wc -l <"$work/cases") + 1)) - $tap_name"
     else
-        echo "not ok $(($(wc -l <"$work/cases") + 1)) - $name"
+        echo "not ok $(($(wc -l <"$work/cases") + 1)) - $tap_name"
         tail -n 30 "$work/log" | sed 's/^/# /'
     fi
     echo >>"$work/cases"

@@ -40,17 +40,18 @@ check 'the spwalk command is refused, with the reason' refused tools 'needs libs
 
 compiles() {
     rm -f "$work/program"
-    musl-gcc -O2 -g -Wall -Wextra -Werror "-I$source/include" "$@" -pthread -o "$work/program"
+    # As spwalk.pc says: musl-gcc leaves .eh_frame without its table.
+    musl-gcc -Wl,--eh-frame-hdr -O2 -g -Wall -Wextra -Werror "-I$source/include" "$@" -pthread -o "$work/program"
 }
 for words in '' "-DWITH_WORDS -fplugin=$plugin"; do
     for link in "$nested/src/walk/libspwalk.so -Wl,-rpath,$nested/src/walk" "-static $nested/src/walk/libspwalk.a"; do
-        name=${link%% *}
-        case $name in -static) ;; *) name=dynamic ;; esac
-        name="$name${words:+, words}"
+        how=${link%% *}
+        case $how in -static) ;; *) how=dynamic ;; esac
+        how="$how${words:+, words}"
         # shellcheck disable=SC2086 # a word a flag
-        check "a program builds: $name" compiles $words "$here/program.c" $link
+        check "a program builds: $how" compiles $words "$here/program.c" $link
         for case in $("$work/program"); do
-            check "$case: $name" timeout 60 "$work/program" "$case"
+            check "$case: $how" timeout 60 "$work/program" "$case"
         done
     done
 done
