@@ -27,7 +27,8 @@ static int64_t take_signed(struct decoder *decoder, unsigned size)
     uint64_t value = 0;
     for (unsigned i = 0; i < size; i++)
         value |= (uint64_t)take(decoder) << 8 * i;
-    return size == 8 ? (int64_t)value : (int64_t)(value << (64 - 8 * size)) >> (64 - 8 * size);
+    unsigned unused = size ? 64 - 8 * size : 0;
+    return (int64_t)(value << unused) >> unused;
 }
 
 /* A byte register 4 to 7 without REX is the second byte of register 0 to 3. */

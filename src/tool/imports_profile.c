@@ -243,7 +243,10 @@ static void add_imports(struct imports_profile *profile, const struct imports_re
         if (!import->ready || import->reason == IMPORTS_REASON_FILTERED)
             continue;
         if (!import->provider || import->provider > report->header.object_count) {
-            if (!(import->flags & IMPORTS_WEAK) || import->reason == IMPORTS_REASON_UNREADY)
+            bool is_all = *imports_report_text(report, import->name) == '\0';
+            if (is_all && import->object == 0)
+                profile->is_program_counted = false;
+            if (!(import->flags & IMPORTS_WEAK) || is_all)
                 add_row(&profile->unbound, &profile->unbound_count, report, i);
             continue;
         }

@@ -34,7 +34,8 @@ struct imports_library {
     bool needed;       /* one of the program's DT_NEEDED */
     uint64_t calls;
     size_t functions, called; /* distinct ones imported, and of those called */
-    size_t variables, copied, thread_variables, pointers;
+    size_t variables, copied, thread_variables;
+    size_t pointers, uncounted; /* functions whose address is taken; others of which calls are not counted */
     struct imports_row *rows;
     size_t row_count;
 

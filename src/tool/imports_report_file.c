@@ -11,6 +11,8 @@
 
 #include "command.h"
 
+#define CHUNK_SIZE 4096ull /* what blocks are multiples of */
+
 static bool read_at(int file, void *buffer, size_t size, uint64_t offset)
 {
     for (size_t done = 0; done < size;) {
@@ -24,7 +26,7 @@ static bool read_at(int file, void *buffer, size_t size, uint64_t offset)
 
 static bool within(const struct imports_report *header, uint64_t at, uint64_t count, uint64_t size)
 {
-    return at <= header->size && count <= (header->size - at) / size;
+    return at <= header->size && size != 0 && count <= (header->size - at) / size;
 }
 
 static bool plausible(const struct imports_report *header, uint64_t size)
@@ -34,7 +36,8 @@ static bool plausible(const struct imports_report *header, uint64_t size)
            within(header, header->objects_at, header->object_capacity, sizeof(struct imports_object)) &&
            within(header, header->imports_at, header->import_capacity, sizeof(struct imports_import)) &&
            within(header, header->strings_at, header->string_capacity, 1) && header->block_count &&
-           within(header, header->blocks_at, header->block_count, sizeof(uint64_t) * header->import_capacity);
+           within(header, header->blocks_at, header->block_count, sizeof(uint64_t) * header->import_capacity) &&
+           header->blocks_at % CHUNK_SIZE == 0 && header->size % CHUNK_SIZE == 0;
 }
 
 /* Adds up the counter blocks. What no thread ever touched is a hole in the file, and is not read. */
@@ -42,7 +45,7 @@ static bool add_counts(int file, struct imports_report_file *report)
 {
     const struct imports_report *header = &report->header;
     uint64_t block_size = (header->size - header->blocks_at) / header->block_count;
-    uint64_t chunk[512];
+    uint64_t chunk[CHUNK_SIZE / sizeof(uint64_t)];
     for (uint64_t at = header->blocks_at; at < header->size;) {
         off_t data = lseek(file, (off_t)at, SEEK_DATA);
         if (data < 0 && errno == ENXIO)

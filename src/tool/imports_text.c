@@ -109,7 +109,7 @@ void imports_show_text(FILE *out, const struct imports_profile *profile, bool fu
     if (profile->main_time)
         fprintf(out, ", main entered after %.2f ms\n\n", (double)profile->main_time / 1e6);
     else
-        fprintf(out, ", main not entered\n\n");
+        fprintf(out, ", main not entered%s\n\n", profile->is_program_counted ? "" : " as far as was seen");
     show_libraries(out, profile);
     show_first_calls(out, profile);
     if (functions)

@@ -46,6 +46,13 @@ static int by_calls(const void *left, const void *right)
     return a->calls != b->calls ? (a->calls < b->calls ? 1 : -1) : by_name(left, right);
 }
 
+/* qsort takes no NULL, which an array without entries is here. */
+static void sort(void *items, size_t count, size_t size, int (*order)(const void *, const void *))
+{
+    if (count)
+        qsort(items, count, size, order);
+}
+
 static void drop(struct imports_row *row)
 {
     free(row->name);
@@ -57,7 +64,7 @@ static void drop(struct imports_row *row)
 static void merge_rows(struct imports_library *library)
 {
     size_t kept = 0;
-    qsort(library->rows, library->row_count, sizeof *library->rows, by_name);
+    sort(library->rows, library->row_count, sizeof *library->rows, by_name);
     for (size_t i = 0; i < library->row_count; i++) {
         struct imports_row *row = &library->rows[i], *last = kept ? &library->rows[kept - 1] : NULL;
         if (!last || by_name(last, row) != 0) {
@@ -86,7 +93,9 @@ static void count_rows(struct imports_library *library)
             library->thread_variables += (row->flags & IMPORTS_TLS) != 0;
             continue;
         }
-        library->pointers += imports_row_reason(row) != IMPORTS_REASON_NONE;
+        bool is_pointer = row->flags & (IMPORTS_ADDRESS_CODE | IMPORTS_ADDRESS_DATA);
+        library->pointers += is_pointer;
+        library->uncounted += !is_pointer && !(row->flags & IMPORTS_COUNTED);
         if (!last || strcmp(last->name, row->name) != 0 || strcmp(last->version, row->version) != 0) {
             library->functions++;
             called = false;
@@ -97,7 +106,7 @@ static void count_rows(struct imports_library *library)
     }
 }
 
-/* "a, b, c and 4 more" of the rows with one of the flags, and none of the others. */
+/* "a, b, c and 4 more" of the rows with one of the flags (0: any), and none of the others. */
 static char *names_of(const struct imports_library *library, uint32_t with, uint32_t without)
 {
     char *text = NULL;
@@ -107,7 +116,7 @@ static char *names_of(const struct imports_library *library, uint32_t with, uint
         return NULL;
     for (size_t i = 0; i < library->row_count; i++) {
         const struct imports_row *row = &library->rows[i];
-        if (!(row->flags & with) || row->flags & without)
+        if ((with && !(row->flags & with)) || row->flags & without)
             continue;
         if (i && strcmp(row->name, library->rows[i - 1].name) == 0 && row->flags == library->rows[i - 1].flags)
             continue;
@@ -257,7 +266,7 @@ static struct definitions find_definitions(const struct graph *graph)
             definitions.items[definitions.count++] =
                 (struct definition){symbol.name, symbol.version, file, symbol.strong};
         }
-    qsort(definitions.items, definitions.count, sizeof *definitions.items, by_symbol);
+    sort(definitions.items, definitions.count, sizeof *definitions.items, by_symbol);
     return definitions;
 }
 
@@ -363,6 +372,8 @@ static void find_reasons(const struct graph *graph, struct imports_library *libr
     add_symbol_reason(library, library->thread_variables, "thread-local variables of it are bound", IMPORTS_TLS, 0);
     add_symbol_reason(library, library->pointers, "addresses of its functions are taken",
                       IMPORTS_ADDRESS_CODE | IMPORTS_ADDRESS_DATA, IMPORTS_DATA);
+    add_symbol_reason(library, library->uncounted, "calls of its functions could not be counted", 0,
+                      IMPORTS_COUNTED | IMPORTS_DATA | IMPORTS_ADDRESS_CODE | IMPORTS_ADDRESS_DATA);
     add_constructor_reason(library);
     if (file < graph->profile->file_count && graph->because_of[file])
         add_reason(library, "it is needed by %s, which is called", graph->because_of[file]);
@@ -409,9 +420,9 @@ void imports_profile_judge(struct imports_profile *profile, uint64_t start_up)
     for (size_t i = 0; i < profile->library_count; i++) {
         struct imports_library *library = &profile->libraries[i];
         decide(profile, library, start_up);
-        qsort(library->rows, library->row_count, sizeof *library->rows, by_calls);
+        sort(library->rows, library->row_count, sizeof *library->rows, by_calls);
     }
-    qsort(profile->libraries, profile->library_count, sizeof *profile->libraries, by_library_calls);
+    sort(profile->libraries, profile->library_count, sizeof *profile->libraries, by_library_calls);
 }
 
 const char *imports_verdict_word(enum imports_verdict verdict)

@@ -164,6 +164,21 @@ def outputs(shop):
     equal((full.returncode, full.stderr), (2, "spwalk imports: /dev/full: cannot write: No space left on device\n"), "/dev/full")
 
 
+def damaged(shop):
+    """A program may write where it should not: then there is no report, and one line."""
+    for offset, content in ((0, b"spwalk"), (48, b"\xff" * 8), (60, b"\0" * 4), (68, b"\xff" * 4)):
+        script = shop.folder / "damages.py"
+        script.write_text("import glob, os\nfor path in glob.glob(os.environ['TMPDIR'] + '/spwalk-imports.*/*.report'):\n"
+                          f"    os.pwrite(os.open(path, os.O_WRONLY), {content!r}, {offset})\n")
+        folder = shop.folder / "damage"
+        folder.mkdir(exist_ok=True)
+        result = subprocess.run([shop.spwalk, "imports", "-o", shop.path("none"), "--", sys.executable, "-S", str(script)],
+                                env={**os.environ, "TMPDIR": str(folder)}, capture_output=True, text=True)
+        equal(result.returncode, 2, f"exit status, damage at {offset}")
+        check(re.fullmatch(r"spwalk imports: .*: the counted program left a damaged report\n", result.stderr), result.stderr)
+        equal(list(folder.iterdir()), [], "left behind")
+
+
 def quoted(shop):
     """A constructor's name may have quotation marks in it."""
     source = shop.folder / "quote.cc"
@@ -215,6 +230,7 @@ def main():
         tests.run("TMPDIR, relative", folder_of_counts, shop)
         tests.run("TMPDIR without room", no_room, shop)
         tests.run("outputs", outputs, shop)
+        tests.run("a damaged report", damaged, shop)
         tests.run("quotation marks in CSV", quoted, shop)
         tests.run("what is refused", refused, shop)
     tests.done()
