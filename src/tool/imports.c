@@ -132,7 +132,7 @@ static int parse(struct job *job, int argc, char **argv)
         }
     }
     if (status == 0 && optind == argc)
-        status = sp_bad_usage("which program?");
+        status = sp_bad_usage("no PROGRAM");
     return status ? status : -1;
 }
 

@@ -275,7 +275,7 @@ static int parse(struct job *job, int argc, char **argv)
         status = sp_bad_usage("a JSON document holds all processes; name its file without %%p");
     bool needs_program = !job->is_testing && !job->is_leaking;
     if (status == 0 && optind == argc && needs_program)
-        status = sp_bad_usage("which program?");
+        status = sp_bad_usage("no PROGRAM");
     if (status == 0 && optind != argc && !needs_program)
         status = sp_bad_usage("--self-test runs no program but this one");
     return status ? status : -1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <getopt.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -67,29 +68,48 @@ static void print_help(void)
          "where a command runs one.");
 }
 
-int main(int argc, char **argv)
+static int print_version(void)
 {
+    puts("spwalk " SP_VERSION);
+    return 0;
+}
+
+static bool asks(const char *argument, const char *option, const char *letter)
+{
+    return argument != NULL && (strcmp(argument, option) == 0 || strcmp(argument, letter) == 0);
+}
+
+static int run(int argc, char **argv)
+{
+    static char help[] = "--help";
     if (argc < 2)
         return sp_bad_usage("no command");
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+    if (asks(argv[1], "--help", "-h")) {
         print_help();
         return 0;
     }
-    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
-        puts("spwalk " SP_VERSION);
-        return 0;
-    }
+    if (asks(argv[1], "--version", "-V"))
+        return print_version();
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         if (strcmp(argv[1], commands[i].name) != 0)
             continue;
         running = commands[i].name;
         opterr = 0;
-        int status = commands[i].run(argc - 1, argv + 1);
-        if (fflush(stdout) != 0 || ferror(stdout)) {
-            sp_complain("cannot write to standard output: %m");
-            return SP_EXIT_BAD_INPUT;
-        }
-        return status;
+        if (asks(argv[2], "--version", "-V"))
+            return print_version();
+        if (asks(argv[2], help, "-h"))
+            argv[2] = help;
+        return commands[i].run(argc - 1, argv + 1);
     }
     return sp_bad_usage("'%s' is not a command", argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+    int status = run(argc, argv);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        sp_complain("cannot write to standard output: %m");
+        return SP_EXIT_BAD_INPUT;
+    }
+    return status;
 }

@@ -211,7 +211,7 @@ int sp_command_map(int argc, char **argv)
     if (optind + 1 != argc)
         return sp_bad_usage(optind == argc ? "no FILE" : "more than one FILE");
     if (job.output == NULL)
-        return sp_bad_usage("where to? Give -o OUT.spmap");
+        return sp_bad_usage("no output file: give -o OUT.spmap");
     job.input = argv[optind];
     return run(&job);
 }

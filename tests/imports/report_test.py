@@ -218,7 +218,7 @@ def refusals(shop):
         os.chown(other, 65534, 65534)
         os.chmod(other, 0o755 | stat.S_ISUID)
         refused(shop, "setuid", [other], text="privileges")
-    refused(shop, "no program", [], text="which program?")
+    refused(shop, "no program", [], text="no PROGRAM")
     refused(shop, "unknown option", [normal], ["--no-such-option"])
     refused(shop, "format", [normal], ["--format=xml"], text="xml")
     refused(shop, "start-up", [normal], ["--start-up=x"], text="milliseconds")
@@ -229,6 +229,29 @@ def refusals(shop):
     equal((limited.returncode, limited.stderr.count("\n")), (2, 1), f"with ulimit -f: {limited.stderr}")
     left = [path for path in pathlib.Path("/dev/shm").glob("spwalk-imports.*") if path.stat().st_uid == os.geteuid()]
     equal([path for path in left if not any(path.iterdir())], [], "folders left behind")
+
+
+def commands_alike(shop):
+    """Each command has its --help, the version and one line for what it does not know; a full disk is told."""
+    def spwalk(*arguments, stdout=subprocess.PIPE):
+        return subprocess.run([shop.spwalk, *arguments], stdout=stdout, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
+    commands = re.findall(r"^  (\w+) ", spwalk("--help").stdout, re.M)
+    equal(set(commands), {"frames", "imports", "leaks", "map", "symbolize"}, "commands")
+    version = spwalk("--version").stdout
+    for command in commands:
+        for option in ("--help", "-h"):
+            result = spwalk(command, option)
+            equal((result.returncode, result.stderr), (0, ""), f"{command} {option}")
+            check(result.stdout.startswith(f"usage: spwalk {command} "), result.stdout)
+        for option in ("--version", "-V"):
+            equal((spwalk(command, option).returncode, spwalk(command, option).stdout), (0, version), f"{command} {option}")
+        result = spwalk(command, "--no-such-option")
+        equal((result.returncode, result.stdout), (2, ""), f"{command}, unknown option")
+        check(re.fullmatch(rf"spwalk {command}: '--no-such-option' [^\n]*; see spwalk {command} --help\n", result.stderr), result.stderr)
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        for arguments in (["--help"], ["--version"], ["imports", "--help"]):
+            result = spwalk(*arguments, stdout=full)
+            equal((result.returncode, result.stderr.count("\n")), (2, 1), f"{arguments} to a full disk: {result.stderr}")
 
 
 def script(shop):
@@ -254,6 +277,7 @@ def main():
         tests.run("more constructors than are named", many_constructors, shop)
         tests.run("symbol lists", symbol_lists, shop)
         tests.run("text and CSV", forms, shop)
+        tests.run("all commands alike", commands_alike, shop)
         tests.run("a script", script, shop)
         tests.run("what is refused", refusals, shop)
     tests.done()
