@@ -19,7 +19,6 @@ unsigned leaks_stack_walk_fully(const struct sp_own_registers *caller, void **pc
     return (unsigned)count;
 }
 
-/* How many frames; 0 where one is not left by a known rule or by its word. */
 static inline unsigned walk_by_rules(const struct sp_own_registers *caller, void **pcs, unsigned max, bool *is_cut)
 {
     const struct sp_stacks *stacks = &sp_thread.stacks;
@@ -63,6 +62,11 @@ static inline unsigned walk_by_rules(const struct sp_own_registers *caller, void
     }
     *is_cut = true;
     return pc == 0 ? 0 : max;
+}
+
+unsigned leaks_stack_walk_by_rules(const struct sp_own_registers *caller, void **pcs, unsigned max, bool *is_cut)
+{
+    return walk_by_rules(caller, pcs, max, is_cut);
 }
 
 unsigned leaks_stack_walk(const struct sp_own_registers *caller, void **pcs, unsigned max, bool *is_cut)

@@ -16,7 +16,8 @@
  */
 unsigned leaks_stack_walk(const struct sp_own_registers *caller, void **pcs, unsigned max, bool *is_cut);
 
-/* The same by the walker alone. */
+/* The two ways of it: by known rules alone, 0 where that cannot be done; by the walker alone. */
+unsigned leaks_stack_walk_by_rules(const struct sp_own_registers *caller, void **pcs, unsigned max, bool *is_cut);
 unsigned leaks_stack_walk_fully(const struct sp_own_registers *caller, void **pcs, unsigned max, bool *is_cut);
 
 #endif

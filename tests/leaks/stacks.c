@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* The stacks of allocations: by known rules they are those of the walker, on stacks of many kinds. */
+#include "leaks/stack.h"
+
+#include <check.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX = 64 };
+
+/* The registers as they are in the caller, as src/leaks/enter.S saves them. */
+void compare_here(void);
+__asm__(".text\n"
+        ".type compare_here, @function\n"
+        "compare_here:\n"
+        ".cfi_startproc\n"
+        "subq $72, %rsp\n"
+        ".cfi_def_cfa_offset 80\n"
+        "movq %rbx, 0(%rsp)\n"
+        "movq %rbp, 8(%rsp)\n"
+        "movq %r12, 16(%rsp)\n"
+        "movq %r13, 24(%rsp)\n"
+        "movq %r14, 32(%rsp)\n"
+        "movq %r15, 40(%rsp)\n"
+        "leaq 80(%rsp), %rax\n"
+        "movq %rax, 48(%rsp)\n"
+        "movq 72(%rsp), %rax\n"
+        "movq %rax, 56(%rsp)\n"
+        "movq %rsp, %rdi\n"
+        "call compare\n"
+        "addq $72, %rsp\n"
+        ".cfi_def_cfa_offset 8\n"
+        "ret\n"
+        ".cfi_endproc\n"
+        ".size compare_here, . - compare_here\n");
+
+static _Atomic unsigned long walked, by_rules, deepest;
+static unsigned limit = MAX;
+
+__attribute__((used)) void compare(const struct sp_own_registers *caller);
+void compare(const struct sp_own_registers *caller)
+{
+    void *expected[MAX], *pcs[MAX];
+    bool is_cut_expected, is_cut = false;
+    unsigned count_expected = leaks_stack_walk_fully(caller, expected, limit, &is_cut_expected);
+    unsigned count = leaks_stack_walk_by_rules(caller, pcs, limit, &is_cut);
+    walked++;
+    if (count_expected > deepest)
+        deepest = count_expected;
+    if (count == 0)
+        return;
+    by_rules++;
+    ck_assert_uint_eq(count, count_expected);
+    ck_assert_int_eq(is_cut, is_cut_expected);
+    ck_assert_int_eq(memcmp(pcs, expected, count * sizeof *pcs), 0);
+}
+
+/* All by rules, from the second time on. */
+static void expect_by_rules(void (*run)(void))
+{
+    run();
+    walked = by_rules = 0;
+    run();
+    ck_assert_uint_gt(walked, 0);
+    ck_assert_uint_eq(by_rules, walked);
+}
+
+__attribute__((noinline)) static void descend(unsigned depth)
+{
+    if (depth == 0)
+        compare_here();
+    else
+        descend(depth - 1);
+    __asm__ volatile("");
+}
+
+static void run_plain(void)
+{
+    for (unsigned depth = 0; depth < 100; depth += 3)
+        descend(depth);
+}
+
+__attribute__((noinline)) static void with_array(unsigned size, unsigned depth)
+{
+    char *array = __builtin_alloca(size);
+    memset(array, 0x5a, size);
+    __asm__ volatile("" : : "r"(array) : "memory");
+    if (depth == 0)
+        compare_here();
+    else
+        with_array(size * 7 % 997, depth - 1);
+    __asm__ volatile("" : : "r"(array) : "memory");
+}
+
+static void run_arrays(void)
+{
+    for (unsigned size = 1; size < 300; size += 17)
+        with_array(size, size % 5);
+}
+
+static int order(const void *left, const void *right)
+{
+    compare_here();
+    return *(const int *)left - *(const int *)right;
+}
+
+static void run_callback(void)
+{
+    int numbers[] = {5, 3, 9, 1, 7, 2};
+    qsort(numbers, 6, sizeof *numbers, order);
+}
+
+static void *in_thread(void *unused)
+{
+    run_plain();
+    run_arrays();
+    return unused;
+}
+
+static void run_threads(void)
+{
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, in_thread, NULL);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static void handle(int number)
+{
+    (void)number;
+    descend(3);
+}
+
+START_TEST(plain)
+{
+    expect_by_rules(run_plain);
+    ck_assert_uint_eq(deepest, MAX);
+}
+END_TEST
+
+START_TEST(cut)
+{
+    for (limit = 1; limit < 12; limit++)
+        expect_by_rules(run_plain);
+    limit = MAX;
+}
+END_TEST
+
+START_TEST(arrays)
+{
+    expect_by_rules(run_arrays);
+}
+END_TEST
+
+START_TEST(callback)
+{
+    expect_by_rules(run_callback);
+}
+END_TEST
+
+START_TEST(threads)
+{
+    run_threads();
+    by_rules = 0;
+    run_threads();
+    ck_assert_uint_gt(by_rules, 0);
+}
+END_TEST
+
+/* A signal frame's rule needs more than SP and rbp: the walker's turn. */
+START_TEST(handler)
+{
+    signal(SIGUSR1, handle);
+    raise(SIGUSR1);
+    walked = by_rules = 0;
+    raise(SIGUSR1);
+    ck_assert_uint_eq(walked, 1);
+    ck_assert_uint_eq(by_rules, 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("leaks/stacks");
+    TCase *cases = tcase_create("stacks");
+    tcase_add_test(cases, plain);
+    tcase_add_test(cases, cut);
+    tcase_add_test(cases, arrays);
+    tcase_add_test(cases, callback);
+    tcase_add_test(cases, threads);
+    tcase_add_test(cases, handler);
+    suite_add_tcase(suite, cases);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? 0 : 1;
+}
