@@ -21,8 +21,14 @@ template <class T> [[gnu::noinline]] static void forget(T *block)
 
 struct Global {
     char *block;
-    Global() { forget(new char[77]); }
-    ~Global() { forget(new int[3]); }
+    Global()
+    {
+        forget(new char[77]);
+    }
+    ~Global()
+    {
+        forget(new int[3]);
+    }
 };
 
 static Global global;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Walks a stack of known depth, whole and by frame words, and finds its own functions by name. Exit status 1 where not. */
+/* Walks a stack of known depth, whole and by words, and finds its own functions by name. Exit status 1 where not. */
 #include <spwalk.h>
 #include <spwalk_symbols.h>
 

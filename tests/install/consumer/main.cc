@@ -58,8 +58,8 @@ int main()
         if (*error.what() != '\0' || !is_whole_by_words(here()))
             return 1;
     }
-    std::unique_ptr<sp_symbolizer, decltype(&sp_symbolizer_free)> symbolizer(
-        sp_symbolizer_new(SP_DEMANGLE, nullptr), sp_symbolizer_free);
+    std::unique_ptr<sp_symbolizer, decltype(&sp_symbolizer_free)> symbolizer(sp_symbolizer_new(SP_DEMANGLE, nullptr),
+                                                                             sp_symbolizer_free);
     sp_symbol symbol;
     int found = sp_symbolize(symbolizer.get(), nullptr, reinterpret_cast<uintptr_t>(&thrower), 1, &symbol);
     std::cout << "name: " << (found == 1 ? symbol.function : sp_miss_name(symbol.miss)) << '\n';

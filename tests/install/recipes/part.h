@@ -2,4 +2,5 @@
 #ifdef __cplusplus
 extern "C"
 #endif
-int part_compare(int a, int b);
+    int
+    part_compare(int a, int b);

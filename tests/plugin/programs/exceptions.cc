@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// C++: exceptions through frames of all kinds, destructors, virtual calls, templates, threads. What it prints is the same
-// with and without the plugin.
+// C++: exceptions through frames of all kinds, destructors, virtual calls, templates, threads. What it prints is the
+// same with and without the plugin.
 #include <alloca.h>
 #include <algorithm>
 #include <cstring>
