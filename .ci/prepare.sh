@@ -59,6 +59,13 @@ install_missing() {
     installed=1
 }
 
+# With --packages nothing is built.
+packages_only=
+if [ "${1-}" = --packages ]; then
+    packages_only=1
+    shift
+fi
+
 wanted=$(packages_for build)
 for job; do
     more=$(packages_for "$job")
@@ -67,6 +74,7 @@ done
 installed=0
 # shellcheck disable=SC2086 # one word a package
 install_missing $wanted
+[ -z "$packages_only" ] || exit 0
 
 # Whoever asks for the tests is to be told what is missing for them; others do without.
 setup_options=
