@@ -25,4 +25,5 @@ for kind in plain words lsan; do
     # shellcheck disable=SC2086 # none, or one
     g++-12 -O2 -g $flags -o "$work/map-$kind" benchmarks/leaks/map.cc
 done
+gcc-12 -w -O1 -pthread -o "$work/many" tests/leaks/many.c
 exec python3 benchmarks/leaks/measure.py "$work" build/src/tool/spwalk "$results/leaks.csv" "${2-}"
