@@ -19,6 +19,8 @@
 
 /* Registers by their DWARF numbers: 0..15 the general ones, 16 the return address. */
 #define SP_CFI_REGISTERS 17
+#define SP_CFI_RAX 0
+#define SP_CFI_RDX 1
 #define SP_CFI_RBX 3
 #define SP_CFI_RBP 6
 #define SP_CFI_RSP 7

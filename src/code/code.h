@@ -59,4 +59,57 @@ struct sp_code_rule {
 enum sp_code_result sp_code_find_rule(uintptr_t pc, bool interrupted, uintptr_t code_lo, uintptr_t code_hi,
                                       struct sp_code_rule *rule);
 
+/*
+ * The same for code whose function is known to end at function_hi: what lies there is not come to by running on.
+ */
+enum sp_code_result sp_code_find_rule_in(uintptr_t pc, bool interrupted, uintptr_t code_lo, uintptr_t code_hi,
+                                         uintptr_t function_hi, struct sp_code_rule *rule);
+
+/* Where a few instructions in a row, from an interrupted pc on, lead. */
+enum sp_code_way {
+    SP_CODE_ON = 0,    /* to a branch, a call, or further than is looked */
+    SP_CODE_BACK,      /* out of the function: by a return to its caller, or a jump with its frame gone */
+    SP_CODE_ELSEWHERE, /* to an address that the code chose itself, by a jump or by a push and a return */
+};
+
+struct sp_code_straight {
+    enum sp_code_way way;
+    /* For SP_CODE_BACK, by DWARF numbers: */
+    uint32_t live; /* bit r: callee-saved register r is not loaded on the way, so it is what it is in the caller */
+    bool has_cfa;
+    uint8_t cfa_register; /* the CFA is this register's value plus cfa_offset */
+    int32_t cfa_offset;
+};
+
+/*
+ * Reads straight on from pc, in the function [function_lo, function_hi), whose CFA is cfa_register + cfa_offset there
+ * as far as is known.
+ */
+void sp_code_read_straight(uintptr_t pc, uintptr_t function_lo, uintptr_t function_hi, unsigned cfa_register,
+                           int32_t cfa_offset, struct sp_code_straight *straight);
+
+/*
+ * Whether the instructions straight before pc have loaded rsp from memory that is not the function's own frame: then
+ * the stack is another's already, and the function's call frame information does not say so. Reads from function_lo.
+ */
+bool sp_code_has_left_stack(uintptr_t function_lo, uintptr_t pc);
+
+/*
+ * How many calls there are from pc to where the function is left by __builtin_eh_return, which sets rsp from a register
+ * and jumps; 9 where that is not come to.
+ */
+unsigned sp_code_calls_to_landing_pad(uintptr_t pc, uintptr_t function_lo, uintptr_t function_hi);
+
+/* A call instruction before a return address. */
+struct sp_code_call {
+    uintptr_t target; /* of a direct one, else 0 */
+    uintptr_t slot;   /* where its target is kept, `call *x(%rip)`, else 0 */
+};
+
+/* Reads the call that ends at return_address; nothing below code_lo is read. Returns false where there is none. */
+bool sp_code_read_call(uintptr_t return_address, uintptr_t code_lo, struct sp_code_call *call);
+
+/* The address of the pointer that a PLT stub at address jumps to, or 0 where there is no such stub. */
+uintptr_t sp_code_read_stub(uintptr_t address, uintptr_t code_hi);
+
 #endif

@@ -27,10 +27,12 @@ enum sp_operation {
     SP_STOP,      /* what comes after is not told by it: traps, system instructions, unknown encodings */
     SP_ENDBR,     /* endbr64 */
     SP_RETURN,    /* ret, with no operand */
-    SP_CALL,      /* any call; the target of a direct one is `target`, else that is 0 */
+    SP_CALL,      /* any call but the next; the target of a direct one is `target`, else that is 0 */
+    SP_CALL_SLOT, /* to where a pointer at a fixed address says, `call *x(%rip)`, which is at `target` */
     SP_SYSCALL,
     SP_JUMP,      /* to `target` */
     SP_JUMP_SLOT, /* to where a pointer at a fixed address says, `jmp *x(%rip)`, which is at `target` */
+    SP_JUMP_AWAY, /* to where register `source` says, or SP_HW_NONE: what memory says */
     SP_BRANCH,    /* to `target` or on */
     SP_PUSH,      /* 8 bytes: register `source`, or SP_HW_NONE: something else */
     SP_PUSH_SLOT, /* pushes what a fixed address holds, `push x(%rip)`, which is at `target` */

@@ -167,6 +167,7 @@ void sp_machine_execute(struct sp_machine *machine, const struct sp_instruction 
     struct sp_value value;
     switch (instruction->operation) {
     case SP_CALL:
+    case SP_CALL_SLOT:
         sp_machine_note_call(machine);
         clobber(machine, CALL_CLOBBERED);
         return;
@@ -206,7 +207,7 @@ void sp_machine_execute(struct sp_machine *machine, const struct sp_instruction 
         if (instruction->immediate == (int32_t)instruction->immediate)
             value = (struct sp_value){SP_ORIGIN_CONSTANT, (int32_t)instruction->immediate};
         else
-            value = unknown;
+            value = (struct sp_value){SP_ORIGIN_FIXED, 0};
         registers[instruction->destination] = value;
         return;
     default:

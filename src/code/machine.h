@@ -16,6 +16,7 @@ enum {
     SP_ORIGIN_RSP_SLOT = 16, /* what the 8 bytes at entry rsp + offset held on entry */
     SP_ORIGIN_RBP_SLOT,      /* what those at entry rbp + offset held */
     SP_ORIGIN_CONSTANT,      /* offset itself */
+    SP_ORIGIN_FIXED,         /* a constant of more bits, which is not kept */
     SP_ORIGIN_UNKNOWN,
 };
 

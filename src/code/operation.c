@@ -49,15 +49,16 @@ static void set_group5(struct decoder *decoder)
     case 1:
         break;
     case 2:
-        set_operation(decoder, SP_CALL);
+        set_operation(decoder, decoder->is_slot ? SP_CALL_SLOT : SP_CALL);
+        if (decoder->is_slot)
+            out->target = decoder->bytes.at + decoder->slot;
         break;
     case 4:
-        if (decoder->is_slot) {
-            set_operation(decoder, SP_JUMP_SLOT);
+        set_operation(decoder, decoder->is_slot ? SP_JUMP_SLOT : SP_JUMP_AWAY);
+        if (decoder->is_slot)
             out->target = decoder->bytes.at + decoder->slot;
-        } else {
-            stop(decoder);
-        }
+        else
+            out->source = (uint8_t)number;
         break;
     case 6:
         set_push_or_pop(decoder, SP_PUSH, number);

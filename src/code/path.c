@@ -27,6 +27,7 @@ struct place {
 struct reading {
     uintptr_t start;
     uintptr_t code_lo, code_hi;
+    uintptr_t function_hi; /* not to be run past */
     unsigned steps;
     unsigned branches; /* to be read yet */
     bool found;
@@ -159,6 +160,12 @@ static void keep_branch(struct reading *reading, uintptr_t target)
     }
 }
 
+static bool is_fixed(const struct sp_machine *machine, unsigned number)
+{
+    return number != SP_HW_NONE && (machine->registers[number].origin == SP_ORIGIN_CONSTANT ||
+                                    machine->registers[number].origin == SP_ORIGIN_FIXED);
+}
+
 /* Reads on from the current place until the path returns, or can't be followed. */
 static void follow(struct reading *reading)
 {
@@ -167,11 +174,15 @@ static void follow(struct reading *reading)
     uintptr_t run = *pc; /* the start of what has been read in one piece */
     for (; reading->steps < STEPS_MOST; reading->steps++) {
         struct sp_instruction instruction;
-        if (!sp_instruction_read(*pc, reading->code_hi, &instruction))
+        if ((*pc == reading->function_hi && *pc != run) || !sp_instruction_read(*pc, reading->code_hi, &instruction))
             return;
         uintptr_t next = *pc + instruction.length;
         switch (instruction.operation) {
         case SP_STOP:
+            return;
+        case SP_JUMP_AWAY: /* to a function whose address is in the code: a nested function's trampoline */
+            if (is_fixed(machine, instruction.source))
+                arrive(reading, 0);
             return;
         case SP_ENDBR:
             if (*pc != run) /* what jumps here, or is called, is another function */
@@ -219,10 +230,17 @@ static void follow(struct reading *reading)
 enum sp_code_result sp_code_find_rule(uintptr_t pc, bool interrupted, uintptr_t code_lo, uintptr_t code_hi,
                                       struct sp_code_rule *rule)
 {
+    return sp_code_find_rule_in(pc, interrupted, code_lo, code_hi, code_hi, rule);
+}
+
+enum sp_code_result sp_code_find_rule_in(uintptr_t pc, bool interrupted, uintptr_t code_lo, uintptr_t code_hi,
+                                         uintptr_t function_hi, struct sp_code_rule *rule)
+{
     struct reading reading;
     reading.start = reading.current.pc = pc;
     reading.code_lo = code_lo;
     reading.code_hi = code_hi;
+    reading.function_hi = function_hi;
     reading.steps = 0;
     reading.branches = 0;
     reading.found = reading.contradicted = false;

@@ -64,6 +64,12 @@ static uintptr_t thread_control_block(void)
     return self;
 }
 
+/* Its control block lies on no stack, but among what is mapped: perhaps above a coroutine's, with no gap between. */
+static bool is_first_thread(void)
+{
+    return sp_syscall6(SYS_gettid, 0, 0, 0, 0, 0, 0) == sp_syscall6(SYS_getpid, 0, 0, 0, 0, 0, 0);
+}
+
 static struct sp_bounds within(uintptr_t lo, uintptr_t hi)
 {
     return (struct sp_bounds){lo, hi - 8, false};
@@ -104,7 +110,7 @@ struct sp_bounds sp_bounds_find(uintptr_t sp, struct sp_stacks *stacks)
         return within(lo, hi);
     }
     top = thread_control_block();
-    if (sp < top && top - sp < THREAD_STACK_SPAN) {
+    if (sp < top && top - sp < THREAD_STACK_SPAN && !is_first_thread()) {
         uintptr_t end = top == stacks->own_hi && sp < stacks->own_lo ? stacks->own_lo : top;
         if (pages_are_readable(sp, end)) {
             remember(&stacks->own_lo, &stacks->own_hi, page_of(sp), top);

@@ -353,7 +353,7 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
             unasked = 0;
         }
         if ((kind == SP_KIND_SP || kind == SP_KIND_RBP) && !(rule & SP_RULE_VOLATILE) &&
-            !(rule & SP_RULE_BY_WORD && interrupted)) {
+            (!interrupted || (rule & (SP_RULE_PROVEN | SP_RULE_BY_WORD)) == SP_RULE_PROVEN)) {
             caller_sp = sp;
             if (kind == SP_KIND_RBP)
                 caller_sp = rbp_at != 0 ? sp_load(rbp_at) : start->rbp;
@@ -401,6 +401,8 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
             if (result == SP_STEP_FULL_WALK)
                 n = -1;
             *end = end_of(result);
+            if (result == SP_STEP_NO_CODE)
+                sp_end_before(&(struct sp_sink){pcs, frames, max}, --n, result);
             if (result == SP_STEP_NO_CALLER && --n > 0) {
                 if (frames != NULL)
                     frames[n - 1].size = 0;

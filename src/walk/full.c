@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "walk/load.h"
 #include "walk/modules.h"
+#include "walk/proof.h"
 #include "walk/step.h"
 #include "walk/thread.h"
 #include "word/word.h"
@@ -74,12 +75,13 @@ static enum sp_step_result arrive(struct full_walk *walk, const struct sp_cfi_re
     uintptr_t old_sp = walk->registers.value[SP_CFI_RSP], sp = caller->value[SP_CFI_RSP];
     if ((caller->known & needed) != needed)
         return SP_STEP_NO_RULE;
-    bool is_same_stack = sp >= walk->bounds.lo && sp <= walk->bounds.last;
-    if (interrupted && (!is_same_stack || sp_leaves_alternate_stack(old_sp, sp))) {
+    bool is_same_stack = sp > old_sp && sp <= walk->bounds.last && !sp_leaves_alternate_stack(old_sp, sp);
+    if (interrupted && !is_same_stack) {
         if (walk->stack_changes++ == SP_STACK_CHANGES)
             return SP_STEP_NO_PROGRESS;
         walk->bounds = sp_bounds_of(sp, walk->stacks);
-    } else if (sp <= old_sp) {
+    } else if (sp < old_sp || (sp == old_sp && !walk->interrupted)) {
+        /* Where an interrupted longjmp's CFI names its target, SP may be there already. */
         return SP_STEP_NO_PROGRESS;
     }
     walk->registers = *caller;
@@ -106,6 +108,8 @@ static enum sp_step_result step_by_row(struct full_walk *walk, const struct sp_k
         cfa = registers->value[row->cfa.register_number] + (uint64_t)(int64_t)row->cfa.offset;
     }
 
+    const bool is_eh_return = sp_row_is_eh_return(row);
+    const bool is_leaving = is_eh_return && row->cfa.register_number != SP_CFI_RBP;
     struct sp_cfi_registers caller = {.known = 0};
     for (unsigned i = 0; i < SP_CFI_REGISTERS; i++) {
         unsigned number = i == SP_CFI_RA ? row->return_register : i;
@@ -113,6 +117,11 @@ static enum sp_step_result step_by_row(struct full_walk *walk, const struct sp_k
         /* A register that calls clobber is the caller's only where a rule or the kernel says so. */
         if (row->rules[number].kind == SP_CFI_SAME && !(PRESERVED >> number & 1))
             continue;
+        if (is_leaving && i != SP_CFI_RSP && i != SP_CFI_RA) { /* all are as the landing pad is to find them */
+            caller.value[i] = registers->value[i];
+            caller.known |= registers->known & PRESERVED & 1u << i;
+            continue;
+        }
         enum sp_step_result result =
             restore(walk, tables, &row->rules[number], number, cfa, &caller.value[i], &is_known);
         if (result != SP_STEP_CALLER) {
@@ -124,8 +133,65 @@ static enum sp_step_result step_by_row(struct full_walk *walk, const struct sp_k
     }
     if (!sp_row_holds(conditions, cfa, caller.value[SP_CFI_RA]))
         return SP_STEP_NO_RULE;
+    if (is_eh_return && !is_leaving) {
+        uintptr_t pc = registers->value[SP_CFI_RA];
+        enum sp_eh_state state = sp_eh_state(row, pc, caller.value[SP_CFI_RA], &walk->bounds);
+        if (state == SP_EH_REPLACED)
+            return SP_STEP_NO_RULE;
+        if (state == SP_EH_REGISTERS_LOST)
+            caller.known &= 1u << SP_CFI_RSP | 1u << SP_CFI_RA;
+    }
     walk->rule = row->signal_frame ? SP_RULE_SIGNAL : SP_RULE_CFI;
     return arrive(walk, &caller, row->signal_frame);
+}
+
+/* How the code at an interrupted pc would have it, where that can be told. */
+static bool step_by_code(struct full_walk *walk, const struct sp_known_module *known, uintptr_t function_hi,
+                         bool *is_sure)
+{
+    struct sp_cfi_row row;
+    struct sp_row_conditions conditions;
+    if (!sp_find_row_by_code(walk->registers.value[SP_CFI_RA], true, known, function_hi, &row, &conditions))
+        return false;
+    *is_sure = !conditions.past_call;
+    conditions.is_from_code = false; /* where it leads is for the caller to judge */
+    return step_by_row(walk, known, &row, &conditions) == SP_STEP_CALLER &&
+           (!conditions.is_aligned || walk->registers.value[SP_CFI_RSP] % 16 == 0);
+}
+
+/* An interrupted frame by its CFI, or where that does not lead to a caller, or not to the right one, by its code. */
+static enum sp_step_result step_interrupted(struct full_walk *walk, const struct sp_known_module *known,
+                                            const struct sp_cfi_row *row, const struct sp_row_conditions *conditions)
+{
+    struct full_walk by_cfi = *walk, by_code = *walk;
+    enum sp_step_result result = step_by_row(&by_cfi, known, row, conditions);
+    bool is_found = result == SP_STEP_CALLER;
+    /* A row with rules of its own was written for the place. */
+    if (!sp_row_is_ordinary(row) || sp_row_is_eh_return(row) || conditions->is_from_code ||
+        result == SP_STEP_OUTERMOST) {
+        *walk = by_cfi;
+        return result;
+    }
+    uintptr_t ra = by_cfi.registers.value[SP_CFI_RA];
+    enum sp_call_site site =
+        is_found ? sp_call_site(ra, row->function_lo, row->function_hi, &walk->bounds) : SP_SITE_NONE;
+    bool is_sure = false;
+    bool is_told = site != SP_SITE_FUNCTION && step_by_code(&by_code, known, row->function_hi, &is_sure);
+    bool is_same = is_told && is_found && by_code.registers.value[SP_CFI_RSP] == by_cfi.registers.value[SP_CFI_RSP];
+    if (is_same && (sp_is_code(ra) || (ra == 0 && walk->bounds.can_extend)))
+        site = SP_SITE_FUNCTION;
+    if (is_told && !is_same) {
+        enum sp_call_site by_code_site =
+            sp_call_site(by_code.registers.value[SP_CFI_RA], row->function_lo, row->function_hi, &walk->bounds);
+        if (by_code_site == SP_SITE_FUNCTION || (by_code_site != SP_SITE_NONE && (site == SP_SITE_NONE || is_sure))) {
+            *walk = by_code;
+            return SP_STEP_CALLER;
+        }
+    }
+    if (is_found && site == SP_SITE_NONE)
+        return SP_STEP_NO_RULE;
+    *walk = by_cfi;
+    return result;
 }
 
 /* Where there is no CFI, by the word: all but rbp of what is saved in the frame is lost. */
@@ -166,44 +232,44 @@ static enum sp_step_result step_over_signal(struct full_walk *walk)
     return arrive(walk, &caller, true);
 }
 
-static enum sp_step_result step(struct full_walk *walk)
+static enum sp_step_result step_by_any(struct full_walk *walk)
 {
     uintptr_t pc = walk->registers.value[SP_CFI_RA];
     uintptr_t lookup = sp_lookup_address(pc, walk->interrupted);
     walk->rule = SP_RULE_NONE;
     if (pc == 0 && !walk->interrupted)
-        return walk->bounds.can_extend ? SP_STEP_NO_CALLER : SP_STEP_NO_RULE;
+        return walk->bounds.can_extend ? SP_STEP_NO_CALLER : SP_STEP_NO_CODE;
 
-    struct sp_known_module known;
+    struct sp_known_module known = {.module = {.phnum = 0}};
+    struct sp_cfi_row row;
+    struct sp_row_conditions conditions;
     uintptr_t lo, hi;
     if (!sp_modules_get(lookup, &known)) {
-        struct sp_cursor cursor = {.pc = pc,
-                                   .sp = walk->registers.value[SP_CFI_RSP],
-                                   .interrupted = walk->interrupted,
-                                   .bounds = walk->bounds,
-                                   .stacks = walk->stacks};
-        enum sp_step_result result = sp_step(&cursor);
-        if (result != SP_STEP_CALLER)
-            return result;
-        walk->bounds = cursor.bounds;
-        walk->rule = cursor.rule;
-        struct sp_cfi_registers caller = walk->registers;
-        caller.known &= PRESERVED;
-        caller.value[SP_CFI_RSP] = cursor.sp;
-        caller.value[SP_CFI_RA] = cursor.pc;
-        return arrive(walk, &caller, false);
+        known = (struct sp_known_module){.module = {.phnum = 0}};
+        if (!sp_find_row_without_module(pc, walk->interrupted, &row, &conditions))
+            return SP_STEP_NO_RULE;
+        return step_by_row(walk, &known, &row, &conditions);
     }
     if (sp_module_segment(&known.module, lookup, PF_R | PF_X, &lo, &hi) && pc < hi && sp_is_restorer(pc, hi))
         return step_over_signal(walk);
-    struct sp_cfi_row row;
-    struct sp_row_conditions conditions;
+    bool is_found = sp_find_row(pc, walk->interrupted, &known, &row, &conditions);
+    if (is_found && walk->interrupted)
+        return step_interrupted(walk, &known, &row, &conditions);
     /* A word is surer than what reading the code ahead tells. */
-    if (sp_find_row(pc, walk->interrupted, &known, &row, &conditions) && !conditions.is_from_code)
+    if (is_found && !conditions.is_from_code)
         return step_by_row(walk, &known, &row, &conditions);
     enum sp_step_result result = step_by_word(walk, &known);
-    if (result != SP_STEP_NO_RULE || !conditions.is_from_code)
+    if (result != SP_STEP_NO_RULE || !is_found)
         return result;
     return step_by_row(walk, &known, &row, &conditions);
+}
+
+static enum sp_step_result step(struct full_walk *walk)
+{
+    uintptr_t pc = walk->registers.value[SP_CFI_RA];
+    bool interrupted = walk->interrupted;
+    enum sp_step_result result = step_by_any(walk);
+    return result == SP_STEP_CALLER ? result : sp_step_failure(pc, interrupted, result);
 }
 
 static void start_registers(const struct sp_start *start, struct sp_cfi_registers *registers)
@@ -237,8 +303,10 @@ int sp_walk_full(const struct sp_start *start, const struct sp_sink *sink, enum 
         uintptr_t sp = walk.registers.value[SP_CFI_RSP];
         struct sp_frame frame = {.pc = walk.registers.value[SP_CFI_RA], .sp = sp, .interrupted = walk.interrupted};
         result = step(&walk);
-        if (result == SP_STEP_NO_CALLER)
+        if (result == SP_STEP_NO_CALLER || result == SP_STEP_NO_CODE) {
+            sp_end_before(sink, n, result);
             break;
+        }
         frame.rule = walk.rule;
         if (result == SP_STEP_CALLER) {
             uintptr_t caller_sp = walk.registers.value[SP_CFI_RSP];

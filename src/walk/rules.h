@@ -13,8 +13,10 @@
  *     bit  27      the rule is its function's frame word
  *     bit  26      the module may be unloaded: ask once a walk whether it is still the same
  *     bits 25..23  kind (0: none)
- *     bits 22..18  rbp slot: 0 = not saved, n = saved at CFA - 8 - 8n, n <= 15
- *     bits 17..0   n
+ *     bit  22      proven: it may be followed from an interrupted pc without a look at where it leads (proof.h)
+ *     bits 21..18  rbp slot: 0 = not saved, n = saved at CFA - 8 - 8n
+ *     bit  17      the code has been asked for a proof, and has none
+ *     bits 16..0   n
  */
 #ifndef SPWALK_RULES_H
 #define SPWALK_RULES_H
@@ -33,8 +35,10 @@ enum sp_rule_kind {
     SP_KIND_COMPLEX,
 };
 
-#define SP_RULE_OFFSET_MAX ((UINT64_C(1) << 18) - 1)
+#define SP_RULE_OFFSET_MAX ((UINT64_C(1) << 17) - 1)
 #define SP_RULE_SLOT_MAX 15
+#define SP_RULE_UNPROVABLE (UINT64_C(1) << 17)
+#define SP_RULE_PROVEN (UINT64_C(1) << 22)
 #define SP_RULE_VOLATILE (UINT64_C(1) << 26)
 #define SP_RULE_BY_WORD (UINT64_C(1) << 27)
 #define SP_RULE_TAG (~UINT64_C(0) << 28)
@@ -57,7 +61,7 @@ static inline uint64_t sp_rule_offset(sp_rule rule)
 
 static inline unsigned sp_rule_slot(sp_rule rule)
 {
-    return rule >> 18 & 31;
+    return rule >> 18 & SP_RULE_SLOT_MAX;
 }
 
 /*

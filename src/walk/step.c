@@ -1,97 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "walk/step.h"
 
-#include "code/code.h"
-
 #include "walk/load.h"
+#include "walk/proof.h"
 #include "word/word.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <stddef.h>
-
-bool sp_is_restorer(uintptr_t pc, uintptr_t end)
-{
-    static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
-    if (end - pc < sizeof code)
-        return false;
-    for (unsigned i = 0; i < sizeof code; i++)
-        if (((const uint8_t *)pc)[i] != code[i])
-            return false;
-    return true;
-}
-
-bool sp_follows_call(uintptr_t address)
-{
-    struct sp_known_module known;
-    uintptr_t lo, hi;
-    if (!sp_modules_get(address - 1, &known) || !sp_module_segment(&known.module, address - 1, PF_R | PF_X, &lo, &hi))
-        return false;
-    const uint8_t *end = (const uint8_t *)address;
-    uintptr_t before = address - lo;
-    if (before >= 5 && end[-5] == 0xe8)
-        return true;
-    /* ff /2: a call through a register or memory, of 2 to 7 bytes after any prefix. */
-    for (unsigned length = 2; length <= 7 && length <= before; length++)
-        if (*(end - length) == 0xff && (*(end - length + 1) >> 3 & 7) == 2)
-            return true;
-    return false;
-}
-
-static bool find_row_by_code(uintptr_t pc, bool interrupted, const struct sp_known_module *known,
-                             struct sp_cfi_row *row, struct sp_row_conditions *conditions)
-{
-    uintptr_t lo, hi;
-    struct sp_code_rule rule;
-    if (!sp_module_segment(&known->module, sp_lookup_address(pc, interrupted), PF_R | PF_X, &lo, &hi) ||
-        sp_code_find_rule(pc, interrupted, lo, hi, &rule) != SP_CODE_OK)
-        return false;
-    *row = rule.row;
-    conditions->is_from_code = true;
-    conditions->is_aligned = rule.aligned_only;
-    return true;
-}
-
-bool sp_find_row(uintptr_t pc, bool interrupted, const struct sp_known_module *known, struct sp_cfi_row *row,
-                 struct sp_row_conditions *conditions)
-{
-    *conditions = (struct sp_row_conditions){false, false};
-    enum sp_cfi_status status = SP_CFI_NONE;
-    if (known->tables.hdr != 0) {
-        status = sp_cfi_find_row(&known->tables, sp_lookup_address(pc, interrupted), row);
-        /* Put there by hand, as makecontext does: a function that is returned to though it called nothing. */
-        if (status == SP_CFI_NONE && !interrupted && sp_cfi_find_row(&known->tables, pc, row) == SP_CFI_OK &&
-            row->function_lo == pc && !sp_follows_call(pc))
-            return true;
-    }
-    if (status == SP_CFI_NONE)
-        return find_row_by_code(pc, interrupted, known, row, conditions);
-    return status == SP_CFI_OK;
-}
-
-bool sp_row_holds(const struct sp_row_conditions *conditions, uintptr_t cfa, uintptr_t return_address)
-{
-    return !conditions->is_from_code || (sp_follows_call(return_address) && (!conditions->is_aligned || cfa % 16 == 0));
-}
-
-/*
- * Whether a function begins with `mov %rbx, %rsp`: glibc's __start_context, which the first function of a context made
- * by makecontext returns to. It has no caller, though its CFI says nothing of that.
- */
-static bool takes_over_stack(const struct sp_module *module, uintptr_t function)
-{
-    static const uint8_t code[] = {0x48, 0x89, 0xdc};
-    uintptr_t lo, hi;
-    if (!sp_module_segment(module, function, PF_R | PF_X, &lo, &hi) || hi - function < sizeof code)
-        return false;
-    const uint8_t *at = (const uint8_t *)function;
-    return at[0] == code[0] && at[1] == code[1] && at[2] == code[2];
-}
-
-bool sp_row_is_outermost(const struct sp_cfi_row *row, const struct sp_module *module)
-{
-    return row->rules[row->return_register].kind == SP_CFI_UNDEFINED || takes_over_stack(module, row->function_lo);
-}
 
 static sp_rule rule_of_row(const struct sp_cfi_row *row, const struct sp_module *module)
 {
@@ -99,10 +15,8 @@ static sp_rule rule_of_row(const struct sp_cfi_row *row, const struct sp_module 
         return sp_rule_make(SP_KIND_OUTERMOST, 0, 0);
 
     const sp_rule complex = sp_rule_make(SP_KIND_COMPLEX, 0, 0);
-    const struct sp_cfi_rule *ra = &row->rules[SP_CFI_RA], *rsp = &row->rules[SP_CFI_RSP],
-                             *rbp = &row->rules[SP_CFI_RBP];
-    if (row->signal_frame || row->return_register != SP_CFI_RA || ra->kind != SP_CFI_OFFSET || ra->offset != -8 ||
-        rsp->kind != SP_CFI_VAL_OFFSET || rsp->offset != 0 || row->cfa.kind != SP_CFA_REGISTER)
+    const struct sp_cfi_rule *rbp = &row->rules[SP_CFI_RBP];
+    if (!sp_row_is_ordinary(row) || sp_row_is_eh_return(row) || row->cfa.kind != SP_CFA_REGISTER)
         return complex;
 
     unsigned slot = 0;
@@ -166,16 +80,6 @@ bool sp_step_confirm_word(uintptr_t pc, uintptr_t sp)
     return sp_rule_kind(rule) != SP_KIND_SP || sp_rule_offset(rule) == sp_word_length(word) + 8;
 }
 
-/* The rule for code that no module holds: called through a wild pointer, or made at run time. */
-static sp_rule rule_without_module(struct sp_cursor *cursor)
-{
-    if (!cursor->interrupted || !sp_bounds_hold(&cursor->bounds, cursor->sp) || sp_is_readable(cursor->pc) ||
-        !sp_follows_call(sp_load(cursor->sp)))
-        return 0;
-    /* The call put its return address at SP, and not one instruction has run since. */
-    return sp_rule_make(SP_KIND_SP, 1, 0);
-}
-
 static uintptr_t current_rbp(const struct sp_cursor *cursor)
 {
     return cursor->rbp_at != 0 ? sp_load(cursor->rbp_at) : cursor->rbp;
@@ -188,6 +92,18 @@ static bool rule_holds(struct sp_cursor *cursor, const struct sp_row_conditions 
         return true;
     uintptr_t cfa = sp_rule_offset(rule) + (sp_rule_kind(rule) == SP_KIND_RBP ? current_rbp(cursor) : cursor->sp);
     return sp_bounds_hold(&cursor->bounds, cfa - 8) && sp_row_holds(conditions, cfa, sp_load(cfa - 8));
+}
+
+/* The rule for code that no module holds. */
+static sp_rule rule_without_module(struct sp_cursor *cursor)
+{
+    struct sp_cfi_row row;
+    struct sp_row_conditions conditions;
+    const struct sp_module none = {.phnum = 0};
+    if (!sp_find_row_without_module(cursor->pc, cursor->interrupted, &row, &conditions))
+        return 0;
+    sp_rule rule = rule_of_row(&row, &none);
+    return rule_holds(cursor, &conditions, rule) ? rule : 0;
 }
 
 static sp_rule find_rule(struct sp_cursor *cursor)
@@ -271,11 +187,11 @@ static enum sp_step_result step_by_row(struct sp_cursor *cursor)
     struct sp_cfi_row row;
     struct sp_row_conditions conditions;
     uintptr_t lookup = sp_lookup_address(cursor->pc, cursor->interrupted);
-    if (!sp_modules_get(lookup, &known) || !sp_find_row(cursor->pc, cursor->interrupted, &known, &row, &conditions))
-        return SP_STEP_NO_RULE;
-    if (conditions.is_from_code)
+    if (!sp_modules_get(lookup, &known))
         return SP_STEP_FULL_WALK;
-    if (row.signal_frame || row.return_register != SP_CFI_RA)
+    if (!sp_find_row(cursor->pc, cursor->interrupted, &known, &row, &conditions))
+        return SP_STEP_NO_RULE;
+    if (conditions.is_from_code || !sp_row_is_ordinary(&row) || sp_row_is_eh_return(&row))
         return SP_STEP_FULL_WALK;
 
     struct sp_cfi_registers registers = {.known = 1u << SP_CFI_RSP | 1u << SP_CFI_RBP | 1u << SP_CFI_RA};
@@ -294,7 +210,7 @@ static enum sp_step_result step_by_row(struct sp_cursor *cursor)
         cfa = registers.value[row.cfa.register_number] + (uint64_t)(int64_t)row.cfa.offset;
     }
 
-    const struct sp_cfi_rule *ra = &row.rules[SP_CFI_RA], *rsp = &row.rules[SP_CFI_RSP], *rbp = &row.rules[SP_CFI_RBP];
+    const struct sp_cfi_rule *rbp = &row.rules[SP_CFI_RBP];
     uint64_t rbp_at = 0;
     if (rbp->kind == SP_CFI_OFFSET) {
         rbp_at = cfa + (uint64_t)(int64_t)rbp->offset;
@@ -306,9 +222,7 @@ static enum sp_step_result step_by_row(struct sp_cursor *cursor)
     } else if (rbp->kind != SP_CFI_SAME) {
         return SP_STEP_FULL_WALK;
     }
-    if (ra->kind != SP_CFI_OFFSET || rsp->kind != SP_CFI_VAL_OFFSET)
-        return SP_STEP_FULL_WALK;
-    return arrive(cursor, cfa + (uint64_t)(int64_t)rsp->offset, cfa + (uint64_t)(int64_t)ra->offset, rbp_at);
+    return arrive(cursor, cfa, cfa - 8, rbp_at);
 }
 
 static enum sp_step_result step_over_signal(struct sp_cursor *cursor)
@@ -317,9 +231,8 @@ static enum sp_step_result step_over_signal(struct sp_cursor *cursor)
     if (!sp_bounds_hold(&cursor->bounds, at) || !sp_bounds_hold(&cursor->bounds, at + SP_UCONTEXT_RIP))
         return SP_STEP_UNREADABLE;
     uintptr_t sp = sp_load(at + SP_UCONTEXT_RSP);
-    bool is_same_stack = sp >= cursor->bounds.lo && sp <= cursor->bounds.last && !sp_leaves_alternate_stack(at, sp);
-    if (is_same_stack && sp <= at)
-        return SP_STEP_NO_PROGRESS;
+    /* Two stacks can lie in one run of memory, the alternate one above. */
+    bool is_same_stack = sp > at && sp <= cursor->bounds.last && !sp_leaves_alternate_stack(at, sp);
     if (!is_same_stack) {
         if (cursor->stack_changes++ == SP_STACK_CHANGES)
             return SP_STEP_NO_PROGRESS;
@@ -334,55 +247,114 @@ static enum sp_step_result step_over_signal(struct sp_cursor *cursor)
     return SP_STEP_CALLER;
 }
 
-enum sp_step_result sp_step(struct sp_cursor *cursor)
+/* What can be had of a rule for an interrupted pc by the code: the same CFA. */
+static bool code_agrees(const struct sp_cfi_row *row, const struct sp_cursor *frame, uintptr_t caller_sp)
 {
-    uintptr_t lookup = sp_lookup_address(cursor->pc, cursor->interrupted);
-    cursor->rule = SP_RULE_NONE;
-    cursor->followed = 0;
-    /* A return address of 0 marks a coroutine's first frame; a thread's first frame is told by its CFI. */
-    if (cursor->pc == 0 && !cursor->interrupted)
-        return cursor->bounds.can_extend ? SP_STEP_NO_CALLER : SP_STEP_NO_RULE;
+    uintptr_t from = row->cfa.register_number == SP_CFI_RSP ? frame->sp : current_rbp(frame);
+    return from + (uintptr_t)(intptr_t)row->cfa.offset == caller_sp;
+}
 
+/*
+ * Whether the step by a rule not proven yet from an interrupted frame to its caller, in the cursor, is right. If not,
+ * the full walk finds out what can be known.
+ */
+static enum sp_step_result prove(const struct sp_cursor *frame, const struct sp_cursor *cursor, sp_rule rule)
+{
+    struct sp_known_module known;
+    struct sp_cfi_row row;
+    struct sp_row_conditions conditions;
+    /* What is from code has been held against the code's own conditions. */
+    if (!sp_modules_get(frame->pc, &known) || !sp_find_row(frame->pc, true, &known, &row, &conditions) ||
+        conditions.is_from_code)
+        return SP_STEP_CALLER;
+    enum sp_call_site site = sp_call_site(cursor->pc, row.function_lo, row.function_hi, &cursor->bounds);
+    if (site == SP_SITE_FUNCTION) {
+        sp_rules_put(frame->pc, rule | SP_RULE_PROVEN);
+        return SP_STEP_CALLER;
+    }
+    if (site != SP_SITE_NONE && rule & SP_RULE_UNPROVABLE)
+        return SP_STEP_CALLER;
+    if (!sp_find_row_by_code(frame->pc, true, &known, row.function_hi, &row, &conditions)) {
+        if (site == SP_SITE_NONE)
+            return SP_STEP_FULL_WALK;
+        sp_rules_put(frame->pc, rule | SP_RULE_UNPROVABLE);
+        return SP_STEP_CALLER;
+    }
+    /* A signal handler returns to the restorer, a context's first function to where makecontext says: after no call. */
+    if ((site == SP_SITE_NONE && !sp_is_code(cursor->pc)) || !code_agrees(&row, frame, cursor->sp))
+        return SP_STEP_FULL_WALK;
+    sp_rules_put(frame->pc, rule | SP_RULE_PROVEN);
+    return SP_STEP_CALLER;
+}
+
+enum sp_step_result sp_step_failure(uintptr_t pc, bool interrupted, enum sp_step_result result)
+{
+    if (interrupted || (result != SP_STEP_NO_RULE && result != SP_STEP_UNREADABLE && result != SP_STEP_NO_PROGRESS))
+        return result;
     int saved_errno = errno;
-    sp_rule rule = sp_rules_get(lookup);
-    if ((rule & SP_RULE_VOLATILE && !check_module(cursor, lookup)) || (rule & SP_RULE_BY_WORD && cursor->interrupted))
-        rule = 0;
-    if (rule == 0)
-        rule = find_rule(cursor);
+    bool is_frame = sp_is_code(pc - 1) || sp_follows_call(pc);
     errno = saved_errno;
+    return is_frame ? result : SP_STEP_NO_CODE;
+}
 
+static enum sp_step_result follow(struct sp_cursor *cursor, sp_rule rule)
+{
     uintptr_t cfa;
-    enum sp_step_result result;
     unsigned slot = sp_rule_slot(rule);
+    cursor->rule = SP_RULE_CFI;
     switch (sp_rule_kind(rule)) {
     case SP_KIND_SP:
-        cfa = cursor->sp + sp_rule_offset(rule);
-        result = arrive(cursor, cfa, cfa - 8, slot != 0 ? cfa - 8 - 8 * slot : 0);
         cursor->rule = rule & SP_RULE_BY_WORD ? SP_RULE_WORD : SP_RULE_CFI;
-        break;
+        cfa = cursor->sp + sp_rule_offset(rule);
+        return arrive(cursor, cfa, cfa - 8, slot != 0 ? cfa - 8 - 8 * slot : 0);
     case SP_KIND_RBP:
         cfa = current_rbp(cursor) + sp_rule_offset(rule);
-        result = arrive(cursor, cfa, cfa - 8, slot != 0 ? cfa - 8 - 8 * slot : 0);
-        cursor->rule = SP_RULE_CFI;
-        break;
+        return arrive(cursor, cfa, cfa - 8, slot != 0 ? cfa - 8 - 8 * slot : 0);
     case SP_KIND_SIGNAL:
-        result = step_over_signal(cursor);
         cursor->rule = SP_RULE_SIGNAL;
-        break;
+        return step_over_signal(cursor);
     case SP_KIND_COMPLEX:
-        result = step_by_row(cursor);
-        cursor->rule = SP_RULE_CFI;
-        break;
+        return step_by_row(cursor);
     case SP_KIND_OUTERMOST:
-        cursor->rule = SP_RULE_CFI;
-        cursor->followed = rule;
         return SP_STEP_OUTERMOST;
     default:
         return SP_STEP_NO_RULE;
     }
+}
+
+static enum sp_step_result follow_unproven(struct sp_cursor *cursor, sp_rule rule)
+{
+    const struct sp_cursor frame = *cursor;
+    enum sp_step_result result = follow(cursor, rule);
     if (result == SP_STEP_CALLER)
-        cursor->followed = rule;
-    else
-        cursor->rule = SP_RULE_NONE;
-    return result;
+        return prove(&frame, cursor, rule);
+    return result == SP_STEP_OUTERMOST ? result : SP_STEP_FULL_WALK;
+}
+
+enum sp_step_result sp_step(struct sp_cursor *cursor)
+{
+    uintptr_t pc = cursor->pc, lookup = sp_lookup_address(pc, cursor->interrupted);
+    const bool interrupted = cursor->interrupted;
+    cursor->rule = SP_RULE_NONE;
+    cursor->followed = 0;
+    /* A return address of 0 marks a coroutine's first frame; a thread's first frame is told by its CFI. */
+    if (pc == 0 && !interrupted)
+        return cursor->bounds.can_extend ? SP_STEP_NO_CALLER : SP_STEP_NO_CODE;
+
+    int saved_errno = errno;
+    sp_rule rule = sp_rules_get(lookup);
+    if ((rule & SP_RULE_VOLATILE && !check_module(cursor, lookup)) || (rule & SP_RULE_BY_WORD && interrupted))
+        rule = 0;
+    if (rule == 0)
+        rule = find_rule(cursor);
+
+    bool is_open = interrupted && rule != 0 && !(rule & SP_RULE_PROVEN) && sp_rule_kind(rule) != SP_KIND_SIGNAL;
+    enum sp_step_result result = is_open ? follow_unproven(cursor, rule) : follow(cursor, rule);
+    errno = saved_errno;
+    if (result == SP_STEP_CALLER || result == SP_STEP_OUTERMOST) {
+        cursor->followed = rule & ~(SP_RULE_PROVEN | SP_RULE_UNPROVABLE);
+        return result;
+    }
+    cursor->rule = SP_RULE_NONE;
+    return sp_step_failure(pc, interrupted, result);
 }

@@ -7,6 +7,7 @@
 
 #include "walk/bounds.h"
 #include "walk/modules.h"
+#include "walk/row.h"
 #include "walk/rules.h"
 #include "walk/start.h"
 
@@ -17,6 +18,7 @@ enum sp_step_result {
     SP_STEP_CALLER,    /* the caller's frame is in the cursor */
     SP_STEP_OUTERMOST, /* there is no caller */
     SP_STEP_NO_CALLER, /* a coroutine's: the return address is 0, so the frame before was the outermost */
+    SP_STEP_NO_CODE,   /* the return address is none, so the frame before was the last, and has a caller */
     SP_STEP_NO_RULE,
     SP_STEP_UNREADABLE,
     SP_STEP_NO_PROGRESS,
@@ -49,40 +51,26 @@ struct sp_cursor {
 /* The step from the cursor's frame to its caller's. */
 enum sp_step_result sp_step(struct sp_cursor *cursor);
 
+/* What a step from a frame that came to `result` is called: SP_STEP_NO_CODE if the frame's pc is no return address. */
+enum sp_step_result sp_step_failure(uintptr_t pc, bool interrupted, enum sp_step_result result);
+
+/*
+ * The last of the n frames put so far has no caller that is given: the step from its caller, which was not put, came to
+ * SP_STEP_NO_CALLER or SP_STEP_NO_CODE.
+ */
+static inline void sp_end_before(const struct sp_sink *sink, int n, enum sp_step_result result)
+{
+    if (n == 0 || sink->frames == NULL)
+        return;
+    sink->frames[n - 1].size = 0;
+    if (result == SP_STEP_NO_CODE)
+        sink->frames[n - 1].rule = SP_RULE_NONE;
+}
+
 /*
  * Whether CFI does not contradict the word at sp of a frame with the return address pc. A return address of 0 ends a
  * coroutine's stack only where nothing shows that a damaged word led to it.
  */
 bool sp_step_confirm_word(uintptr_t pc, uintptr_t sp);
-
-/* What a row that was read from the code itself holds on; nothing for one of CFI. */
-struct sp_row_conditions {
-    bool is_from_code;
-    bool is_aligned; /* the CFA must be a multiple of 16 */
-};
-
-/* The row for a frame's pc: by CFI, or where that has none by the code. Returns false where there is none. */
-bool sp_find_row(uintptr_t pc, bool interrupted, const struct sp_known_module *known, struct sp_cfi_row *row,
-                 struct sp_row_conditions *conditions);
-
-/* Whether a row's conditions are met where it leads to this CFA and this return address. */
-bool sp_row_holds(const struct sp_row_conditions *conditions, uintptr_t cfa, uintptr_t return_address);
-
-/* Whether a row's function has no caller. */
-bool sp_row_is_outermost(const struct sp_cfi_row *row, const struct sp_module *module);
-
-/*
- * Whether the code at pc is the signal restorer, `mov $15, %rax; syscall`, which the kernel's signal frame returns to,
- * in glibc and musl alike. [pc, end) can be read.
- */
-bool sp_is_restorer(uintptr_t pc, uintptr_t end);
-
-/* Whether an address can be one that a call returns to: in executable code of a module, with a call before it. */
-bool sp_follows_call(uintptr_t address);
-
-static inline uintptr_t sp_lookup_address(uintptr_t pc, bool interrupted)
-{
-    return pc - !interrupted;
-}
 
 #endif

@@ -134,7 +134,8 @@ static bool is_nop(uintptr_t pc, const struct sp_instruction *instruction)
 static bool goes_on(const struct sp_instruction *instruction)
 {
     return instruction->operation != SP_RETURN && instruction->operation != SP_JUMP &&
-           instruction->operation != SP_JUMP_SLOT && instruction->operation != SP_STOP;
+           instruction->operation != SP_JUMP_SLOT && instruction->operation != SP_JUMP_AWAY &&
+           instruction->operation != SP_STOP;
 }
 
 /* The registers that an instruction changes otherwise than by taking them from memory. */
@@ -217,7 +218,7 @@ static void compare_function(const char *path, const struct elf_tables *file, ui
         if (after_call)
             compare(path, file, pc, false, &forward);
         reached = goes_on(&instruction) && (!padding || reached);
-        after_call = instruction.operation == SP_CALL;
+        after_call = instruction.operation == SP_CALL || instruction.operation == SP_CALL_SLOT;
         step_forward(&forward, &instruction);
     }
     if (after_call && pc == hi) /* of something that does not return */

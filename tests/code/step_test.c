@@ -148,6 +148,10 @@ static bool did_as_said(const struct sp_instruction *instruction, const struct r
     case SP_CALL:
         return moved == -8 && load(after->value[SP_HW_RSP]) == next &&
                (instruction->target == 0 || after->pc == instruction->target);
+    case SP_CALL_SLOT:
+        return moved == -8 && load(after->value[SP_HW_RSP]) == next && after->pc == load(instruction->target);
+    case SP_JUMP_AWAY:
+        return moved == 0 && (instruction->source == SP_HW_NONE || after->pc == before->value[instruction->source]);
     case SP_JUMP:
         return moved == 0 && after->pc == instruction->target;
     case SP_JUMP_SLOT:
@@ -163,7 +167,7 @@ static bool did_as_said(const struct sp_instruction *instruction, const struct r
     for (unsigned i = 0; i < 16; i++) {
         struct sp_value value = machine.registers[i];
         uint64_t expected = (uint64_t)(int64_t)value.offset;
-        if (value.origin == SP_ORIGIN_UNKNOWN)
+        if (value.origin == SP_ORIGIN_UNKNOWN || value.origin == SP_ORIGIN_FIXED)
             continue;
         if (value.origin <= 15)
             expected += before->value[value.origin];
@@ -198,7 +202,7 @@ static void on_trap(int signal_number, siginfo_t *info, void *context)
     if (have_last) {
         if (!did_as_said(&last_instruction, &last, &now))
             note(&effects_wrong, "another effect", last.pc);
-        if (last_instruction.operation == SP_CALL) {
+        if (last_instruction.operation == SP_CALL || last_instruction.operation == SP_CALL_SLOT) {
             if (depth > 0 && depth <= DEPTH_MOST) {
                 struct registers at_return = now; /* in the caller's view */
                 at_return.value[SP_HW_RSP] += 8;
