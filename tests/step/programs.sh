@@ -41,7 +41,7 @@ for name in $programs; do
         continue
     fi
     # shellcheck disable=SC2046,SC2086
-    if "$step" --quiet --preload "$oracle" --title "$name" ${STEP_TALLY:+--tally "$STEP_TALLY"} ${STEP_OPTIONS-} \
+    if "$step" --quiet --listed "$sources/../listed.txt" --preload "$oracle" --title "$name" ${STEP_TALLY:+--tally "$STEP_TALLY"} ${STEP_OPTIONS-} \
         $(need "$source" options) -- "$folder/$name" >"$folder/$name.log" 2>&1; then
         echo "ok $number - $name"
     else

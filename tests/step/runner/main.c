@@ -5,10 +5,11 @@
  *     step [options] -- PROGRAM [ARGUMENT...]
  *
  * A dynamic program needs no change: the oracle is preloaded. A static one is linked with it (libstep.a, entry
- * step_start). Exit status: 0, the program ended well and no walk of spwalk's was wrong; 1, it was not so; 2, bad
- * usage.
+ * step_start). Exit status: 0, the program ended well and no walk of spwalk's was wrong, or cut where that is not
+ * listed; 1, it was not so; 2, bad usage.
  */
 #define _GNU_SOURCE
+#include "listed.h"
 #include "report.h"
 
 #include <argp.h>
@@ -34,6 +35,7 @@ struct settings {
     int findings;
     bool peer_findings;
     bool quiet;
+    bool listed;
     unsigned timeout;
     int expect; /* the program's exit status */
     char **command;
@@ -54,7 +56,8 @@ enum {
     KEY_FINDINGS,
     KEY_PEER_FINDINGS,
     KEY_TIMEOUT,
-    KEY_EXPECT
+    KEY_EXPECT,
+    KEY_LISTED
 };
 
 static const struct argp_option options[] = {
@@ -74,6 +77,7 @@ static const struct argp_option options[] = {
     {"peer-findings", KEY_PEER_FINDINGS, NULL, 0, "Print libunwind's and glibc's too", 0},
     {"quiet", 'q', NULL, 0, "Print nothing where all is right", 0},
     {"timeout", KEY_TIMEOUT, "SECONDS", 0, "End the program then (240)", 0},
+    {"listed", KEY_LISTED, "FILE", 0, "Fail where a walk is marked as cut at a place that FILE does not list", 0},
     {"expect", KEY_EXPECT, "STATUS", 0, "The program's exit status that is right (0; 128+N: signal N)", 0},
     {0},
 };
@@ -139,6 +143,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
         break;
     case KEY_TIMEOUT:
         s->timeout = number(state, text, 1, 100000);
+        break;
+    case KEY_LISTED:
+        step_list_read(text);
+        s->listed = true;
         break;
     case KEY_EXPECT:
         s->expect = (int)number(state, text, 0, 255);
@@ -256,7 +264,8 @@ int main(int argc, char **argv)
 
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     uint64_t wrong = step_report_wrong(area);
-    bool good = wrong == 0 && code == s.expect && area->steps != 0 && !timed_out;
+    uint64_t unlisted = s.listed ? step_report_unlisted(area) : 0;
+    bool good = wrong == 0 && unlisted == 0 && code == s.expect && area->steps != 0 && !timed_out;
     if (!s.quiet || !good) {
         step_report_rates(stdout, area, title);
         unsigned walkers = 1U << STEP_SPWALK | 1U << STEP_THROUGH;
@@ -269,6 +278,8 @@ int main(int argc, char **argv)
     if (area->disagreements != 0)
         printf("%s: sp_backtrace_context disagreed with sp_walk %lu times\n", title,
                (unsigned long)area->disagreements);
+    if (unlisted != 0)
+        printf("%s: %lu walks were marked as cut at places that are not listed\n", title, (unsigned long)unlisted);
     if (timed_out)
         printf("%s: not ended after %u seconds\n", title, s.timeout);
     else if (code != s.expect)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "report.h"
 
+#include "listed.h"
 #include "names.h"
 
 #include <spwalk.h>
@@ -87,12 +88,19 @@ static void print_chain(FILE *out, const struct step_area *area, const char *nam
         fprintf(out, "      ... %u more\n", chain->n - to);
 }
 
+static bool is_unlisted(const struct step_area *area, const struct step_finding *f)
+{
+    return f->ready != 0 && f->verdict == STEP_MARKED && f->walker <= STEP_THROUGH && !step_list_has(area, f);
+}
+
 /* The instruction that a finding is about: where the walk was cut, or else where it started. */
 static void print_head(FILE *out, const struct step_area *area, const struct step_finding *f)
 {
     bool cut = f->verdict == STEP_MARKED && f->walk.n > 0 && f->walk.n <= STEP_SHOWN;
     fprintf(out, "  %7lu %s%s: ", (unsigned long)f->count, walker_names[f->walker],
             f->transit ? ", in a transfer of control" : "");
+    if (is_unlisted(area, f))
+        fprintf(out, "(not listed) ");
     print_place(out, area, cut ? &f->walk.frames[f->walk.n - 1] : &f->truth.frames[0]);
     if (cut)
         fprintf(out, ": %s after %u of %u frames\n", sp_end_name((enum sp_end)f->walk.end), f->walk.n, f->truth.n);
@@ -162,4 +170,13 @@ uint64_t step_report_wrong(const struct step_area *area)
     for (int w = STEP_SPWALK; w <= STEP_THROUGH; w++)
         wrong += area->tally[w].all[STEP_WRONG] + area->tally[w].all[STEP_FAULT];
     return wrong;
+}
+
+uint64_t step_report_unlisted(const struct step_area *area)
+{
+    uint64_t unlisted = area->dropped;
+    for (size_t i = 0; i < STEP_FINDINGS; i++)
+        if (is_unlisted(area, &area->findings[i]))
+            unlisted += area->findings[i].count;
+    return unlisted;
 }

@@ -17,6 +17,9 @@ void step_report_findings(FILE *out, const struct step_area *area, unsigned walk
  * are separated by tabs. */
 void step_report_line(FILE *out, const struct step_area *area, const char *title);
 
+/* Walks of spwalk's that are marked as cut where listed.h's list does not say so, and findings that were not kept. */
+uint64_t step_report_unlisted(const struct step_area *area);
+
 /* Walks of spwalk's that are neither right nor marked. */
 uint64_t step_report_wrong(const struct step_area *area);
 
