@@ -69,14 +69,16 @@ static enum sp_step_result restore(struct full_walk *walk, const struct sp_cfi_t
     }
 }
 
-static enum sp_step_result arrive(struct full_walk *walk, const struct sp_cfi_registers *caller, bool interrupted)
+/* may_leave_stack: the caller's frame may be on another stack, as an interrupted frame's or longjmp's target's. */
+static enum sp_step_result arrive(struct full_walk *walk, const struct sp_cfi_registers *caller, bool interrupted,
+                                  bool may_leave_stack)
 {
     const uint32_t needed = 1u << SP_CFI_RSP | 1u << SP_CFI_RA;
     uintptr_t old_sp = walk->registers.value[SP_CFI_RSP], sp = caller->value[SP_CFI_RSP];
     if ((caller->known & needed) != needed)
         return SP_STEP_NO_RULE;
     bool is_same_stack = sp > old_sp && sp <= walk->bounds.last && !sp_leaves_alternate_stack(old_sp, sp);
-    if (interrupted && !is_same_stack) {
+    if (may_leave_stack && !is_same_stack && sp != old_sp) {
         if (walk->stack_changes++ == SP_STACK_CHANGES)
             return SP_STEP_NO_PROGRESS;
         walk->bounds = sp_bounds_of(sp, walk->stacks);
@@ -142,7 +144,8 @@ static enum sp_step_result step_by_row(struct full_walk *walk, const struct sp_k
             caller.known &= 1u << SP_CFI_RSP | 1u << SP_CFI_RA;
     }
     walk->rule = row->signal_frame ? SP_RULE_SIGNAL : SP_RULE_CFI;
-    return arrive(walk, &caller, row->signal_frame);
+    return arrive(walk, &caller, row->signal_frame,
+                  row->signal_frame || (walk->interrupted && !sp_row_is_ordinary(row)));
 }
 
 /* How the code at an interrupted pc would have it, where that can be told. */
@@ -188,7 +191,8 @@ static enum sp_step_result step_interrupted(struct full_walk *walk, const struct
             return SP_STEP_CALLER;
         }
     }
-    if (is_found && site == SP_SITE_NONE)
+    bool is_first = ra == 0 && !is_told && walk->bounds.can_extend; /* of a coroutine */
+    if (is_found && site == SP_SITE_NONE && !is_first)
         return SP_STEP_NO_RULE;
     *walk = by_cfi;
     return result;
@@ -218,7 +222,7 @@ static enum sp_step_result step_by_word(struct full_walk *walk, const struct sp_
         caller.known |= walk->registers.known & 1u << SP_CFI_RBP;
     }
     walk->rule = SP_RULE_WORD;
-    return arrive(walk, &caller, false);
+    return arrive(walk, &caller, false, false);
 }
 
 static enum sp_step_result step_over_signal(struct full_walk *walk)
@@ -229,7 +233,7 @@ static enum sp_step_result step_over_signal(struct full_walk *walk)
     struct sp_cfi_registers caller;
     sp_registers_from_ucontext(at, &caller);
     walk->rule = SP_RULE_SIGNAL;
-    return arrive(walk, &caller, true);
+    return arrive(walk, &caller, true, true);
 }
 
 static enum sp_step_result step_by_any(struct full_walk *walk)

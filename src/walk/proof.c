@@ -5,6 +5,7 @@
 
 #include "walk/load.h"
 #include "walk/modules.h"
+#include "walk/row.h"
 
 #include <elf.h>
 #include <stddef.h>
@@ -72,13 +73,29 @@ static bool lies_on_stack(uintptr_t address, const struct sp_bounds *bounds)
     return address >= bounds->lo && address <= bounds->last + 8;
 }
 
+/*
+ * Whether an address is returned to though no call is before it: the signal restorer, or glibc's __start_context, which
+ * begins with `mov %rbx, %rsp`.
+ */
+static bool is_returned_to_by_design(uintptr_t address)
+{
+    struct sp_known_module known;
+    uintptr_t lo, hi;
+    if (!sp_modules_get(address, &known) || !sp_module_segment(&known.module, address, PF_R | PF_X, &lo, &hi))
+        return false;
+    const uint8_t *code = (const uint8_t *)address;
+    return sp_is_restorer(address, hi) || (hi - address >= 3 && code[0] == 0x48 && code[1] == 0x89 && code[2] == 0xdc);
+}
+
 enum sp_call_site sp_call_site(uintptr_t return_address, uintptr_t function_lo, uintptr_t function_hi,
                                const struct sp_bounds *bounds)
 {
     struct call_site site;
     uintptr_t target;
-    if (lies_on_stack(return_address, bounds) || !find_call(return_address, &site))
+    if (lies_on_stack(return_address, bounds))
         return SP_SITE_NONE;
+    if (!find_call(return_address, &site))
+        return is_returned_to_by_design(return_address) ? SP_SITE_UNKNOWN : SP_SITE_NONE;
     if (site.call.target >= function_lo && site.call.target < function_hi) /* a PLT stub itself, too */
         return SP_SITE_FUNCTION;
     if (!find_target(&site, &target))

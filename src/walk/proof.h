@@ -22,7 +22,7 @@
 
 enum sp_call_site {
     SP_SITE_NONE,     /* no executable code, or no call before it */
-    SP_SITE_UNKNOWN,  /* after a call, of what can't be told */
+    SP_SITE_UNKNOWN,  /* after a call, of what can't be told; or where what was never called returns to */
     SP_SITE_OTHER,    /* after a call of another function, which may have jumped on */
     SP_SITE_FUNCTION, /* after a call of the function */
 };

@@ -74,7 +74,8 @@ bool sp_step_confirm_word(uintptr_t pc, uintptr_t sp)
     if (!sp_modules_get(pc - 1, &known) || !sp_covered(&known.coverage, pc - 1))
         return true;
     uint64_t word = sp_load(sp);
-    if (!sp_word_is_plausible(word) || known.tables.hdr == 0 || sp_cfi_find_row(&known.tables, pc - 1, &row) != SP_CFI_OK)
+    if (!sp_word_is_plausible(word) || known.tables.hdr == 0 ||
+        sp_cfi_find_row(&known.tables, pc - 1, &row) != SP_CFI_OK)
         return true;
     sp_rule rule = rule_of_row(&row, &known.module);
     return sp_rule_kind(rule) != SP_KIND_SP || sp_rule_offset(rule) == sp_word_length(word) + 8;

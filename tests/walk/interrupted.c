@@ -137,7 +137,8 @@ START_TEST(no_frame_is_given_where_no_code_is)
             continue;
         }
         ck_assert_int_eq(n, 1);
-        ck_assert_int_eq(end, SP_END_NO_RULE);
+        /* Outside of the thread's own stacks, 0 is what a coroutine's first function returns to. */
+        ck_assert_int_eq(end, s[0] == 0 ? SP_END_OUTERMOST : SP_END_NO_RULE);
     }
     /* And what is right is, afterwards. */
     s[0] = PC(calls_right_jumps);
