@@ -24,7 +24,7 @@ run() {
         skipped=$((skipped + 1))
         return
     fi
-    if nice "$step" --steps "$limit" --peers 16 --through 16 --timeout 1200 --title "$title" --tally "$tally" \
+    if nice "$step" --listed tests/step/listed.txt --steps "$limit" --peers 16 --through 16 --timeout 1200 --title "$title" --tally "$tally" \
         --output "$folder/$title.out" -- "$@" >"$folder/$title.txt" 2>&1 </dev/null; then
         passed=$((passed + 1))
     else

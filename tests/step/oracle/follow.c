@@ -189,9 +189,7 @@ static void read_again(struct step_strand *s)
     for (uint32_t i = s->n; i > 0 && i + REWRITTEN > s->n; i--) {
         struct step_entry *e = &s->entries[i - 1];
         if (e->kind == STEP_CALL) {
-            uintptr_t now = *(const uintptr_t *)e->at;
-            e->replaced = e->replaced || now != e->pc;
-            e->pc = now;
+            e->pc = *(const uintptr_t *)e->at;
         } else if (i < s->n) {
             const ucontext_t *saved = (const ucontext_t *)(s->entries[i].at + 8);
             e->pc = (uintptr_t)saved->uc_mcontext.gregs[REG_RIP];
@@ -218,7 +216,7 @@ enum step_followed step_follow(struct step_thread *t, uintptr_t pc, uintptr_t sp
     struct instruction in = decode(code, size);
 
     bool switched = may_change_stack(t, in, sp) && change_stack(t, sp);
-    struct step_entry last = {0, 0, 0, false};
+    struct step_entry last = {0, 0, 0};
     uint32_t popped = step_strand_pop(t->strand, sp, &last);
 
     if (is_call(in) && sp == t->sp - 8) {

@@ -19,7 +19,6 @@ bool step_setup(char **environment);
 /* Addresses in the program that mean something to the oracle; 0 where it has none. */
 struct step_landmarks {
     uintptr_t makecontext;
-    struct step_region eh_return[4]; /* libgcc's functions that return to a landing pad */
 };
 extern struct step_landmarks step_landmarks;
 

@@ -4,25 +4,9 @@
 #include "peers.h"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <unistd.h>
 
 static bool ready;
-
-static void find_eh_return(void)
-{
-    static const char *const names[] = {"_Unwind_RaiseException", "_Unwind_Resume", "_Unwind_ForcedUnwind",
-                                        "_Unwind_Resume_or_Rethrow"};
-    void *libgcc = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_NOLOAD);
-    for (unsigned i = 0; libgcc != NULL && i < sizeof names / sizeof names[0]; i++) {
-        void *function = dlsym(libgcc, names[i]);
-        Dl_info info;
-        Elf64_Sym *symbol = NULL;
-        if (function != NULL && dladdr1(function, &info, (void **)&symbol, RTLD_DL_SYMENT) != 0 && symbol != NULL)
-            step_landmarks.eh_return[i] =
-                (struct step_region){(uintptr_t)function, (uintptr_t)function + symbol->st_size};
-    }
-}
 
 __attribute__((constructor)) static void prepare(void)
 {
@@ -30,7 +14,6 @@ __attribute__((constructor)) static void prepare(void)
     ready = step_setup(environ);
     if (ready)
         step_walkers_setup();
-    find_eh_return();
 }
 
 /* Called at the entry of __libc_start_main with the address of its return address. Returns libc's own; bit 63 says that

@@ -80,13 +80,13 @@ static void push(struct step_strand *strand, struct step_entry entry)
 
 void step_strand_call(struct step_strand *strand, uintptr_t at, uintptr_t return_address)
 {
-    push(strand, (struct step_entry){at, return_address, STEP_CALL, false});
+    push(strand, (struct step_entry){at, return_address, STEP_CALL});
 }
 
 void step_strand_signal(struct step_strand *strand, uintptr_t pc, uintptr_t sp, uintptr_t handler_sp,
                         struct step_region handler_region)
 {
-    push(strand, (struct step_entry){sp, pc, STEP_SIGNAL, false});
+    push(strand, (struct step_entry){sp, pc, STEP_SIGNAL});
     if (step_region_has_sp(step_strand_top(strand)->region, handler_sp))
         return;
     if (strand->segments == STEP_SEGMENTS)

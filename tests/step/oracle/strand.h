@@ -24,7 +24,6 @@ struct step_entry {
     uintptr_t at;
     uintptr_t pc;
     uint32_t kind;
-    bool replaced; /* the return address is not what the call pushed */
 };
 
 struct step_segment {

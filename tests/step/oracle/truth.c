@@ -6,7 +6,6 @@ struct chain {
     const struct step_start *start;
     uint32_t given;   /* frames of the start that were given */
     uint32_t entries; /* entries not yet given */
-    bool replaced;    /* a return address was given that is not what its call pushed */
 };
 
 static bool next(struct chain *c, struct sp_frame *f)
@@ -37,7 +36,6 @@ static bool next(struct chain *c, struct sp_frame *f)
     f->pc = e->pc;
     f->sp = e->kind == STEP_CALL ? e->at + 8 : e->at;
     f->interrupted = e->kind == STEP_SIGNAL;
-    c->replaced = c->replaced || e->replaced;
     return true;
 }
 
@@ -61,33 +59,12 @@ static bool is_same(const struct step_walk *w, const struct sp_frame *f, const s
     return !w->has_kind || (f->interrupted != 0) == (truth->interrupted != 0);
 }
 
-/* libgcc's functions that return to a landing pad call one that overwrites what they saved: the registers one by one,
- * with those of the landing pad's frame, and the return address, while the stack still holds the frames to be left. A
- * walk that goes by the registers leaves them out. */
-static bool is_being_replaced(const struct step_strand *s)
-{
-    for (uint32_t i = 0; s->n > 0 && i < sizeof step_landmarks.eh_return / sizeof step_landmarks.eh_return[0]; i++)
-        if (step_region_has(step_landmarks.eh_return[i], s->entries[s->n - 1].pc))
-            return true;
-    return false;
-}
-
-static bool is_further_out(struct chain *c, const struct step_walk *w, const struct sp_frame *f)
-{
-    struct sp_frame truth;
-    while (c->replaced && next(c, &truth))
-        if (is_same(w, f, &truth))
-            return true;
-    return false;
-}
-
 enum step_verdict step_truth_compare(const struct step_strand *strand, const struct step_start *start,
                                      const struct step_walk *walk, uint32_t limit, int *differs)
 {
-    struct chain c = {strand, start, 0, strand->n, is_being_replaced(strand)};
+    struct chain c = {strand, start, 0, strand->n};
     struct sp_frame truth;
     bool entry_given = false;
-    bool skipped = false;
     for (uint32_t i = 0; i < walk->n; i++) {
         const struct sp_frame *f = &walk->frames[i];
         *differs = (int)i;
@@ -97,11 +74,8 @@ enum step_verdict step_truth_compare(const struct step_strand *strand, const str
             entry_given = true;
             continue;
         }
-        if (!is_same(walk, f, &truth)) {
-            if (!is_further_out(&c, walk, f))
-                return STEP_WRONG;
-            skipped = true;
-        }
+        if (!is_same(walk, f, &truth))
+            return STEP_WRONG;
         if (walk->has_kind && i + 1 < walk->n && !sizes_agree(f))
             return STEP_WRONG;
     }
@@ -109,18 +83,18 @@ enum step_verdict step_truth_compare(const struct step_strand *strand, const str
     bool whole = !next(&c, &truth);
     if (walk->has_end) {
         if (walk->end == SP_END_OUTERMOST)
-            return !whole ? STEP_WRONG : skipped ? STEP_TARGET : STEP_RIGHT;
+            return whole ? STEP_RIGHT : STEP_WRONG;
         if (walk->end == SP_END_FULL && walk->n == limit)
             return STEP_FULL;
         return walk->n == 0 ? STEP_WRONG : STEP_MARKED;
     }
-    return whole ? (skipped ? STEP_TARGET : STEP_RIGHT) : walk->n >= limit ? STEP_FULL : STEP_WRONG;
+    return whole ? STEP_RIGHT : walk->n >= limit ? STEP_FULL : STEP_WRONG;
 }
 
 uint32_t step_truth_frames(const struct step_strand *strand, const struct step_start *start, struct sp_frame *frames,
                            uint32_t max)
 {
-    struct chain c = {strand, start, 0, strand->n, false};
+    struct chain c = {strand, start, 0, strand->n};
     struct sp_frame f;
     uint32_t n = 0;
     while (next(&c, &f)) {
