@@ -80,7 +80,7 @@ check 'each public function has a page in section 3, and each page a function' p
 pages_name_what_they_are_called() {
     for page in "$prefix"/share/man/man3/*.3; do
         name=$(basename "$page" .3)
-        if ! sed -n '/^\.Sh NAME/,/^\.Nd/p' "$page" | grep -qE "^\.Nm $name( ,)?$" || ! grep -qE "^\.Fn $name( |$)" "$page"
+        if ! sed -n '/^\.Sh NAME/,/^\.Nd/p' "$page" | grep -qE "^\.Nm $name( ,)?$" || ! grep -qE "^\.F[no] $name( |$)" "$page"
         then
             echo "$page: its NAME and SYNOPSIS do not have $name"
             return 1

@@ -27,6 +27,8 @@ each_option_is_in_its_page() {
     for command in frames imports leaks map symbolize; do
         spwalk $command --help >"$work/help" || return
         for option in $(grep -oE -e '(^|[ ,])--[a-z][a-z-]*' "$work/help" | tr -d ' ,-' | sort -u); do
+            # That of the command itself is in spwalk(1).
+            [ "$option" != help ] || continue
             tr -d '\\-' <"$source/man/spwalk-$command.1" | grep -q "Fl $option\>" || {
                 echo "spwalk-$command(1) does not tell of $option"
                 return 1
