@@ -6,5 +6,6 @@
 
 Suite *instruction_suite(void);
 Suite *path_suite(void);
+Suite *straight_suite(void);
 
 #endif
