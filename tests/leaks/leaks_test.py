@@ -178,7 +178,10 @@ def clean():
 
 def objects():
     each_of = {("definitely", "leak_by_each()<main"): [6, 4 + 21 + 64 + 8 + 33 + 128]}
-    one("each", {**GLOBALS, **each_of}, program="objects", status=0)
+    report = one("each", {**GLOBALS, **each_of}, program="objects", status=0)
+    kinds = sorted((leak["allocated_by"], leak["count"], leak["bytes"]) for leak in report["leaks"] if "leak_by_each()" in functions(leak["stack"]))
+    equal([(name, sum(c for k, c, _ in kinds if k == name), sum(b for k, _, b in kinds if k == name)) for name in ("new", "new[]")],
+          [("new", 3, 4 + 64 + 8), ("new[]", 3, 21 + 33 + 128)], "kinds")
 
 
 def global_stacks():
