@@ -80,7 +80,7 @@ int sp_map_load(const char *path, const char *module, const char **why)
     struct sp_map_view view;
     const void *bytes;
     size_t size;
-    const char *wrong = sp_map_file_open(path, &view, &bytes, &size);
+    const char *wrong = path == NULL ? "no path is given" : sp_map_file_open(path, &view, &bytes, &size);
     if (wrong == NULL && (wrong = add(&view, module)) != NULL)
         munmap((void *)bytes, size);
     if (wrong != NULL && why != NULL)
