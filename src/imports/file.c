@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define BLOCKS_MAX 1024
+#define BLOCKS_MIN 4
 #define BLOCKS_SIZE_MAX (896ull << 20)
 #define STRINGS_SIZE (32u << 20)
 #define PAGE 4096
@@ -29,7 +30,7 @@ static uint64_t block_size(uint32_t import_capacity)
     return page_up(sizeof(uint64_t) * import_capacity);
 }
 
-static struct imports_report plan(uint32_t import_capacity)
+static struct imports_report plan(uint32_t import_capacity, uint32_t blocks_max)
 {
     uint64_t blocks = BLOCKS_SIZE_MAX / block_size(import_capacity);
     struct imports_report report = {
@@ -37,7 +38,7 @@ static struct imports_report plan(uint32_t import_capacity)
         .object_capacity = IMPORTS_OBJECTS_MAX,
         .import_capacity = import_capacity,
         .string_capacity = STRINGS_SIZE,
-        .block_count = blocks < BLOCKS_MAX ? (uint32_t)blocks : BLOCKS_MAX,
+        .block_count = blocks < blocks_max ? (uint32_t)blocks : blocks_max,
     };
     report.objects_at = page_up(sizeof report);
     report.imports_at = report.objects_at + page_up(sizeof(struct imports_object) * IMPORTS_OBJECTS_MAX);
@@ -55,30 +56,47 @@ static bool within_limit(uint64_t size)
     return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur;
 }
 
+/* Opens a new file; name: room for `size` bytes, which becomes its path. Returns -1 where that fails. */
+static int create(const char *folder, char *name, size_t size)
+{
+    int file = -1;
+    for (int attempt = 0; file < 0 && attempt < 1000; attempt++) {
+        if (snprintf(name, size, "%s/%d-%d.report", folder, (int)getpid(), attempt) >= (int)size)
+            return -1;
+        file = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (file < 0 && errno != EEXIST)
+            return -1;
+    }
+    return file;
+}
+
+/* Where the address space is limited (RLIMIT_AS) fewer threads have a block of their own. */
+static void *map(int file, struct imports_report *header, uint32_t import_capacity)
+{
+    void *start = MAP_FAILED;
+    for (uint32_t blocks = BLOCKS_MAX; start == MAP_FAILED && blocks >= BLOCKS_MIN; blocks /= 4) {
+        *header = plan(import_capacity, blocks);
+        if (within_limit(header->size) && ftruncate(file, (off_t)header->size) == 0)
+            start = mmap(NULL, header->size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    }
+    return start;
+}
+
 bool imports_file_create(const char *folder, uint32_t import_capacity)
 {
     char name[4096];
-    int file = -1;
-    struct imports_report header = plan(import_capacity);
-    if (!within_limit(header.size))
+    struct imports_report header;
+    int file = create(folder, name, sizeof name);
+    if (file < 0)
         return false;
-    for (int attempt = 0; file < 0 && attempt < 1000; attempt++) {
-        if (snprintf(name, sizeof name, "%s/%d-%d.report", folder, (int)getpid(), attempt) >= (int)sizeof name)
-            return false;
-        file = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-        if (file < 0 && errno != EEXIST)
-            return false;
+    void *start = map(file, &header, import_capacity);
+    close(file);
+    if (start == MAP_FAILED) {
+        unlink(name);
+        return false;
     }
-    void *map = MAP_FAILED;
-    if (file >= 0 && ftruncate(file, (off_t)header.size) == 0)
-        map = mmap(NULL, header.size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    if (file >= 0)
-        close(file);
-    if (map == MAP_FAILED)
-        return false;
-
-    char *base = map;
-    struct imports_report *report = map;
+    char *base = start;
+    struct imports_report *report = start;
     header.process = getpid();
     header.string_size = 1;
     header.processes = 1;

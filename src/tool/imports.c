@@ -220,7 +220,7 @@ static int count(const struct job *job, const char *program, const char *library
     int result = read_reports(run.folder, job->options.all || *job->options.from, &profiles);
     if (result == 0 && profiles.count == 0) {
         sp_complain("%s: it ran, but nothing was counted: libspwalk-imports.so was not loaded into it, or could not "
-                    "make its file in %s",
+                    "make and map its file in %s",
                     program, run.folder);
         result = -1;
     }

@@ -130,8 +130,8 @@ def no_room(shop):
         print("# not as root: no file system can be mounted that has no room")
         return
     try:
-        result = shop.run(["/bin/true"], environment={**os.environ, "TMPDIR": str(small)})
-        equal(result.returncode, 0, result.stderr)
+        result = shop.run(["/bin/ls", str(small)], environment={**os.environ, "TMPDIR": str(small)})
+        equal((result.returncode, result.stdout), (0, ""), "exit status, and what is in it while it is counted")
         check(result.report["programs"], "counted elsewhere")
     finally:
         subprocess.run(["umount", str(small)], check=True)
@@ -177,6 +177,20 @@ def damaged(shop):
         equal(result.returncode, 2, f"exit status, damage at {offset}")
         check(re.fullmatch(r"spwalk imports: .*: the counted program left a damaged report\n", result.stderr), result.stderr)
         equal(list(folder.iterdir()), [], "left behind")
+
+
+def little_memory(shop):
+    """A limit of the address space leaves room for fewer blocks, or for none: then nothing is counted, and that is said."""
+    def limited(kilobytes, *options):
+        command = f"ulimit -v {kilobytes}; exec {shop.spwalk} imports -o {shop.path('limited')} {' '.join(options)} -- /bin/true"
+        return subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True)
+    for options in ((), ("--all",)):
+        result = limited(250_000, *options)
+        equal((result.returncode, result.stderr), (0, ""), f"250 MB {options}")
+        check("/true: process" in (shop.folder / "limited").read_text(), "counted")
+    result = limited(30_000, "--all")
+    equal(result.returncode, 2, result.stderr)
+    check(re.fullmatch("spwalk imports: [^\n]*nothing was counted[^\n]*\n", result.stderr), result.stderr)
 
 
 def quoted(shop):
@@ -230,6 +244,7 @@ def main():
         tests.run("TMPDIR, relative", folder_of_counts, shop)
         tests.run("TMPDIR without room", no_room, shop)
         tests.run("outputs", outputs, shop)
+        tests.run("little memory", little_memory, shop)
         tests.run("a damaged report", damaged, shop)
         tests.run("quotation marks in CSV", quoted, shop)
         tests.run("what is refused", refused, shop)
