@@ -30,6 +30,7 @@
 struct sp_cfi_tables {
     uintptr_t hdr;        /* .eh_frame_hdr; 0: the module has none */
     uintptr_t hdr_end;    /* its end */
+    uintptr_t eh_frame;   /* where hdr is 0: .eh_frame, if it was found without; else 0 */
     uintptr_t segment_lo; /* the readable extent that holds .eh_frame_hdr and .eh_frame; nothing outside it is read */
     uintptr_t segment_hi;
     uintptr_t
@@ -100,6 +101,16 @@ struct sp_cfi_row {
  * from its start. SP_CFI_NONE also where the nearest FDE ends at or before pc.
  */
 enum sp_cfi_status sp_cfi_find_row(const struct sp_cfi_tables *tables, uintptr_t pc, struct sp_cfi_row *row);
+
+/*
+ * Finds .eh_frame in a module without .eh_frame_hdr, as GCC links static programs: by what its entries look like.
+ *
+ * [lo, hi): a readable extent, its segment.
+ * text_lo, text_hi: where the functions that it describes must lie.
+ *
+ * Returns its address, or 0 where there is none.
+ */
+uintptr_t sp_cfi_find_eh_frame(uintptr_t lo, uintptr_t hi, uintptr_t text_lo, uintptr_t text_hi);
 
 /* The registers of the frame that a row belongs to. */
 struct sp_cfi_registers {

@@ -116,12 +116,54 @@ static enum sp_cfi_status scan(const struct sp_cfi_tables *tables, uintptr_t eh_
     return not_found;
 }
 
+/* Whether a CIE may begin here, as compilers write the first of a section: version 1, augmentation "z...". */
+static bool may_be_cie(uintptr_t at, uintptr_t hi)
+{
+    struct sp_bytes bytes = sp_bytes_make(at, hi);
+    uint32_t length = sp_bytes_u32(&bytes), id = sp_bytes_u32(&bytes);
+    uint8_t version = sp_bytes_u8(&bytes), augmentation = sp_bytes_u8(&bytes);
+    return !bytes.bad && length >= 12 && length <= 256 && length % 4 == 0 && id == 0 && version == 1 &&
+           augmentation == 'z';
+}
+
+/* Whether what begins here is a row of entries up to a terminator, the first FDE of which is of code in the text. */
+static bool is_eh_frame(const struct sp_cfi_tables *tables, uintptr_t at, uintptr_t text_lo, uintptr_t text_hi)
+{
+    struct sp_fde fde;
+    fde.cie.address = 0;
+    bool has_function = false;
+    struct sp_entry entry;
+    for (; at != tables->segment_hi; at = entry.end) {
+        enum sp_cfi_status status = sp_entry_read(tables, at, &entry);
+        if (status != SP_CFI_OK)
+            return status == SP_CFI_NONE && has_function;
+        if (has_function)
+            continue;
+        status = sp_fde_read(tables, &entry, &fde);
+        if (status == SP_CFI_BAD)
+            return false;
+        if (status == SP_CFI_OK && (fde.lo < text_lo || fde.hi > text_hi))
+            return false;
+        has_function = status == SP_CFI_OK;
+    }
+    return has_function;
+}
+
+uintptr_t sp_cfi_find_eh_frame(uintptr_t lo, uintptr_t hi, uintptr_t text_lo, uintptr_t text_hi)
+{
+    const struct sp_cfi_tables tables = {.segment_lo = lo, .segment_hi = hi};
+    for (uintptr_t at = (lo + 7) & ~UINT64_C(7); at < hi && hi - at >= 16; at += 8)
+        if (may_be_cie(at, hi) && is_eh_frame(&tables, at, text_lo, text_hi))
+            return at;
+    return 0;
+}
+
 enum sp_cfi_status sp_cfi_find_row(const struct sp_cfi_tables *tables, uintptr_t pc, struct sp_cfi_row *row)
 {
-    if (tables->hdr == 0)
+    struct header header = {.table = 0, .eh_frame = tables->eh_frame};
+    if (tables->hdr == 0 && tables->eh_frame == 0)
         return SP_CFI_NONE;
-    struct header header;
-    if (!read_header(tables, &header))
+    if (tables->hdr != 0 && !read_header(tables, &header))
         return SP_CFI_BAD;
     struct sp_fde fde;
     fde.cie.address = 0;

@@ -54,6 +54,24 @@ static uint64_t fingerprint(const struct sp_known_module *known)
     return hash;
 }
 
+/* In a module without PT_GNU_EH_FRAME. */
+static void find_eh_frame(uintptr_t address, struct sp_known_module *known)
+{
+    const struct sp_module *module = &known->module;
+    uintptr_t lo, hi, text_lo, text_hi;
+    if (!sp_module_segment(module, address, PF_R | PF_X, &text_lo, &text_hi))
+        return;
+    for (unsigned i = 0; i < module->phnum && known->tables.eh_frame == 0; i++) {
+        const Elf64_Phdr *p = &module->phdr[i];
+        if (p->p_type != PT_LOAD || (p->p_flags & PF_W) != 0 ||
+            !sp_module_segment(module, module->bias + p->p_vaddr, PF_R, &lo, &hi))
+            continue;
+        known->tables.eh_frame = sp_cfi_find_eh_frame(lo, hi, text_lo, text_hi);
+        known->tables.segment_lo = lo;
+        known->tables.segment_hi = hi;
+    }
+}
+
 /* Everything but the coverage. */
 static bool describe(uintptr_t address, struct sp_known_module *known)
 {
@@ -76,6 +94,9 @@ static bool describe(uintptr_t address, struct sp_known_module *known)
     }
     known->fingerprint = fingerprint(known);
     known->is_volatile = !sp_module_is_permanent(module);
+    /* Done once: what may be unloaded is described anew in each walk. */
+    if (known->tables.hdr == 0 && !known->is_volatile)
+        find_eh_frame(address, known);
     return true;
 }
 

@@ -135,7 +135,7 @@ bool sp_find_row(uintptr_t pc, bool interrupted, const struct sp_known_module *k
 {
     *conditions = (struct sp_row_conditions){.is_from_code = false};
     enum sp_cfi_status status = SP_CFI_NONE;
-    if (known->tables.hdr != 0) {
+    if (known->tables.hdr != 0 || known->tables.eh_frame != 0) {
         status = sp_cfi_find_row(&known->tables, sp_lookup_address(pc, interrupted), row);
         /* Put there by hand, as makecontext does: a function that is returned to though it called nothing. */
         if (status == SP_CFI_NONE && !interrupted && sp_cfi_find_row(&known->tables, pc, row) == SP_CFI_OK &&
