@@ -82,6 +82,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .segment_hi = start + size,
         .got = places.got ? start + places.got : 0,
     };
+    /* Sometimes as in a module without .eh_frame_hdr. */
+    if (places.hdr_size == 0) {
+        tables.hdr = 0;
+        tables.eh_frame = sp_cfi_find_eh_frame(start, start + size, start, start + size);
+        if (tables.eh_frame != 0 && (tables.eh_frame < start || tables.eh_frame - start >= size))
+            abort();
+    }
     /* The address itself, then the neighbours of the rows found. */
     uintptr_t pc = start + (uintptr_t)(intptr_t)places.pc;
     for (unsigned i = 0; i < 6; i++) {
