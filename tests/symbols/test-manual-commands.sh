@@ -4,8 +4,8 @@
 # the files that they name are at hand, and compiles each program in them. Prints TAP.
 set -u
 gcc=gcc-$1
-plugin=$2
-spwalk=$3
+plugin=$(realpath "$2")
+spwalk=$(realpath "$3")
 shift 3
 top=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # test-stripped.sh PROGRAM SPWALK: a stripped program names its stack by a map, in a handler too. Prints TAP.
 set -u
-spwalk=$2
+spwalk=$(realpath "$2")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # The copy is elsewhere, so that its run path leads nowhere.
