@@ -207,7 +207,7 @@ def add_overhead_goals(goals, overhead):
     goals.at_most("time added by words / by frame pointers (geometric means)", 0.5, overhead.added_time_share())
     most, program = max((overhead.ratio(program, "words", "time") or 0, program) for program in overhead.programs)
     goals.at_most(f"time with words / plain, the worst program ({program})", 1.03,
-                  (most, *(overhead.spread(program, "words", "time") or (None, None))))
+                  (most, *(overhead.spread(program, "words", "time") or (None, None))) if most else None)
     goals.at_most(".text with words / plain (geometric mean)", 1.025, (overhead.mean("words", "text"), None, None))
 
 
