@@ -11,6 +11,10 @@ top=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+# The .pc files as they are installed.
+PKG_CONFIG_PATH=$(dirname "$spwalk")/../../meson-private
+export PKG_CONFIG_PATH
+
 # What the pages take for granted: a program of one's own, and some that are installed.
 mkdir "$work/bin" "$work/debug" "$work/lists"
 ln -s "$spwalk" "$work/bin/spwalk"
