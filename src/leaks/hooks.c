@@ -80,7 +80,7 @@ EXPORT void free(void *block)
         __libc_free(block);
 }
 
-extern __typeof(free) own_free __attribute__((alias("free"), visibility("hidden"), copy(free)));
+extern __typeof(free) own_free __attribute__((alias("free"), visibility("hidden"), nothrow, leaf));
 
 void *leaks_find_free(void)
 {
