@@ -166,21 +166,19 @@ static bool step_by_code(struct full_walk *walk, const struct sp_known_module *k
 static enum sp_step_result step_interrupted(struct full_walk *walk, const struct sp_known_module *known,
                                             const struct sp_cfi_row *row, const struct sp_row_conditions *conditions)
 {
-    struct full_walk by_cfi = *walk, by_code = *walk;
-    enum sp_step_result result = step_by_row(&by_cfi, known, row, conditions);
+    /* One copy, not two: these are large, and a handler's stack is short. */
+    struct full_walk by_code = *walk;
+    enum sp_step_result result = step_by_row(walk, known, row, conditions);
     bool is_found = result == SP_STEP_CALLER;
     /* A row with rules of its own was written for the place. */
-    if (!sp_row_is_ordinary(row) || sp_row_is_eh_return(row) || conditions->is_from_code ||
-        result == SP_STEP_OUTERMOST) {
-        *walk = by_cfi;
+    if (!sp_row_is_ordinary(row) || sp_row_is_eh_return(row) || conditions->is_from_code || result == SP_STEP_OUTERMOST)
         return result;
-    }
-    uintptr_t ra = by_cfi.registers.value[SP_CFI_RA];
+    uintptr_t ra = walk->registers.value[SP_CFI_RA];
     enum sp_call_site site =
         is_found ? sp_call_site(ra, row->function_lo, row->function_hi, &walk->bounds) : SP_SITE_NONE;
     bool is_sure = false;
     bool is_told = site != SP_SITE_FUNCTION && step_by_code(&by_code, known, row->function_hi, &is_sure);
-    bool is_same = is_told && is_found && by_code.registers.value[SP_CFI_RSP] == by_cfi.registers.value[SP_CFI_RSP];
+    bool is_same = is_told && is_found && by_code.registers.value[SP_CFI_RSP] == walk->registers.value[SP_CFI_RSP];
     if (is_same && (sp_is_code(ra) || (ra == 0 && walk->bounds.can_extend)))
         site = SP_SITE_FUNCTION;
     if (is_told && !is_same) {
@@ -194,7 +192,6 @@ static enum sp_step_result step_interrupted(struct full_walk *walk, const struct
     bool is_first = ra == 0 && !is_told && walk->bounds.can_extend; /* of a coroutine */
     if (is_found && site == SP_SITE_NONE && !is_first)
         return SP_STEP_NO_RULE;
-    *walk = by_cfi;
     return result;
 }
 
