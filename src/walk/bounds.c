@@ -141,14 +141,20 @@ bool sp_bounds_extend(struct sp_bounds *bounds, uintptr_t address)
     return true;
 }
 
+enum { RED_ZONE = 128 };
+
 bool sp_bounds_read(struct sp_bounds *bounds, uintptr_t address, uint64_t *word, unsigned size)
 {
     /* Eight bytes are loaded: at the stack's end, those that end with the ones asked for. */
     uintptr_t at = address;
     if (!sp_bounds_hold(bounds, at)) {
         at = address + size - 8;
-        if (at > address || !sp_bounds_hold(bounds, at))
-            return false;
+        if (at > address || !sp_bounds_hold(bounds, at)) {
+            /* The red zone (psABI AMD64, 3.2.2) of a frame whose SP is where a page begins. */
+            at = address;
+            if (bounds->lo - at > RED_ZONE || !sp_is_readable(at))
+                return false;
+        }
     }
     *word = sp_load(at) >> (address - at) * 8;
     if (size < 8)
