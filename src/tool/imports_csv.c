@@ -61,7 +61,9 @@ void imports_show_csv(FILE *out, const struct imports_profiles *profiles, bool f
                     : "program,library,path,calls,functions_called,functions_imported,variables_imported,"
                       "first_call_ms,first_function,verdict,reasons\r\n",
           out);
-    for (size_t i = 0; i < profiles->count; i++)
-        for (size_t j = 0; j < profiles->items[i].library_count; j++)
-            (functions ? show_rows : show_library)(out, &profiles->items[i], &profiles->items[i].libraries[j]);
+    for (size_t i = 0; i < profiles->count; i++) {
+        const struct imports_profile *profile = &profiles->items[i];
+        for (size_t j = 0; j < profile->library_count; j++)
+            (functions ? show_rows : show_library)(out, profile, &profile->libraries[j]);
+    }
 }
