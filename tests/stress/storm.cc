@@ -44,6 +44,7 @@ struct known {
     walk base;         /* the thread's first frames, from its start routine's callers on */
     void *noted[NOTED_MOST];
     volatile int depth; /* of noted: the calls that are live for certain */
+    int catcher;        /* what depth will be where the next exception is caught */
 };
 
 thread_local known here;
@@ -185,14 +186,17 @@ NOINLINE int spin(int n)
 
 NOINLINE int throw_last(int n)
 {
-    if (n % 2 == 0)
+    if (n % 2 == 0) {
+        /* Those in between are gone before the handler's first instruction runs: in __cxa_begin_catch. */
+        here.depth = here.catcher;
         throw std::runtime_error("storm");
+    }
     return n;
 }
 
 void throw_and_catch(unsigned round)
 {
-    int depth = here.depth;
+    int depth = here.catcher = here.depth;
     try {
         recurse((int)(round % 20), throw_last);
     } catch (const std::exception &e) {
@@ -233,6 +237,7 @@ void *short_life(void *data)
     begin(&here);
     recurse(15, spin);
     free(malloc(100));
+    here.is_ready = false; /* start_thread goes on to other calls */
     return data;
 }
 
