@@ -102,7 +102,7 @@ static const struct option long_options[] = {
     {"compare", no_argument, NULL, OPTION_COMPARE},
     {"print", no_argument, NULL, OPTION_PRINT},
     {"self-test", no_argument, NULL, OPTION_SELF_TEST},
-    {LEAKS_SELF_TEST_OPTION + 2, no_argument, NULL, OPTION_LEAK},
+    {&LEAKS_SELF_TEST_OPTION[2], no_argument, NULL, OPTION_LEAK},
     {"help", no_argument, NULL, OPTION_HELP},
     {NULL, 0, NULL, 0},
 };
