@@ -11,7 +11,7 @@
 #include "leaks_data.h"
 #include "leaks_run.h"
 
-#define NOINLINE __attribute__((noinline, noclone))
+#define NOINLINE __attribute__((noinline))
 
 enum {
     STATUS = 7,
