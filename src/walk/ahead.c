@@ -42,8 +42,8 @@ static bool is_come_to_by_rbp(const struct sp_kept_row *row, unsigned i, uintptr
     uintptr_t before = sp_kept_sp(row, i - 1), sp = sp_kept_sp(row, i);
     uint32_t below = sp_kept_is_plain(row, i) ? 0 : row->other[i].rbp_below;
     *rbp_at = before - 8 * (uintptr_t)below;
-    return below != 0 && *rbp_at >= lowest && sp - 8 >= lowest && sp_load(*rbp_at) == sp - 16 &&
-           sp_load(sp - 8) == sp_kept_pc(row, i);
+    return below != 0 && below != SP_RBP_AT_START && *rbp_at >= lowest && sp - 8 >= lowest &&
+           sp_load(*rbp_at) == sp - 16 && sp_load(sp - 8) == sp_kept_pc(row, i);
 }
 
 void sp_ahead_look(struct sp_ahead *ahead, const struct sp_kept_row *row, unsigned from, int room, uintptr_t sp,
@@ -116,7 +116,7 @@ void sp_ahead_keep_plain(struct sp_ahead *ahead, const struct sp_kept_row *row)
     }
 }
 
-int sp_ahead_repeat(const struct sp_kept_row *row, bool interrupted, void **pcs, int max,
+int sp_ahead_repeat(const struct sp_kept_row *row, bool interrupted, uintptr_t rbp, void **pcs, int max,
                     const struct sp_bounds *bounds)
 {
     const unsigned first = row->first;
@@ -128,8 +128,16 @@ int sp_ahead_repeat(const struct sp_kept_row *row, bool interrupted, void **pcs,
     /* The slots ascend from sp on, but for sp_no_slot's address, which lies on no stack. */
     if (row->start_sp < bounds->lo || slots[count - 1] < bounds->lo || slots[count - 1] > bounds->last)
         return 0;
+    int i = 1;
     pcs[0] = (void *)row->start_pc;
-    for (int i = 1;; i += BLOCK) {
+    if (!sp_kept_is_plain(row, first + 1)) {
+        uintptr_t sp = row->other[first + 1].sp, pc = row->other[first + 1].pc;
+        if (row->other[first + 1].rbp_below != SP_RBP_AT_START || rbp != sp - 16 || sp_load(sp - 8) != pc)
+            return 0;
+        pcs[1] = (void *)pc;
+        i = 2;
+    }
+    for (;; i += BLOCK) {
         /* The last block overlaps the one before it. */
         if (i > count - BLOCK)
             i = count - BLOCK;

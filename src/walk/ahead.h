@@ -37,9 +37,10 @@ void sp_ahead_keep_plain(struct sp_ahead *ahead, const struct sp_kept_row *row);
 
 /*
  * The row's pcs from its first frame on, where the walk is, if there are no more than max, each still is plainly come
- * to, and the last one has no caller. Else 0; pcs may have been written then.
+ * to, or the second one by the rbp that the walk starts with, and the last one has no caller. Else 0; pcs may have been
+ * written then.
  */
-int sp_ahead_repeat(const struct sp_kept_row *row, bool interrupted, void **pcs, int max,
+int sp_ahead_repeat(const struct sp_kept_row *row, bool interrupted, uintptr_t rbp, void **pcs, int max,
                     const struct sp_bounds *bounds);
 
 #endif

@@ -31,7 +31,7 @@ enum {
  * A frame is plainly come to where the rule of the frame before depends on its pc and SP alone: then its pc is read
  * right below it, and as long as it is found there, all of it is as it was. Of the others no word tells that; only
  * where the rule of the frame before is CFA = rbp + 16 two do: the pc, and the word in which that frame's rbp is saved,
- * which must hold this frame's sp - 16.
+ * which must hold this frame's sp - 16. Where that rbp is the one the walk starts with, it must be that.
  *
  * Arrays, so that re-reading takes few loads, and pcs are copied as they stand.
  */
@@ -46,13 +46,16 @@ struct sp_kept_row {
     struct {
         uintptr_t pc, sp;
         uint32_t rbp_below;  /* how many words below the sp of the frame before its rbp is saved, where its rule is
-                                CFA = rbp + 16 and that is known; else 0 */
+                                CFA = rbp + 16 and that is known; SP_RBP_AT_START; else 0 */
     } other[SP_KEPT_PLACES]; /* where it is not plainly come to */
 };
 
 /* What is read in place of a slot, and what stands in place of the pc, where no slot tells. */
 extern const uint64_t sp_no_slot;
 enum { SP_NO_PC = 1 };
+
+/* In place of rbp_below: the rule of the frame before is CFA = rbp + 16, and its rbp the one the walk started with. */
+#define SP_RBP_AT_START UINT32_MAX
 
 enum {
     SP_KEPT_INTERRUPTED = 1, /* pc is exact */
@@ -147,7 +150,20 @@ struct sp_thread {
 
 extern __thread struct sp_thread sp_thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* The same where the thread has none yet, or another walk has it. */
+/* Makes memory that no walk has one's own, for a walk that is at sp. */
+static inline void sp_memory_hold(struct sp_memory *memory, uintptr_t sp)
+{
+    memory->walk_sp = sp;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+static inline void sp_memory_give_back(struct sp_memory *memory)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    memory->walk_sp = 0;
+}
+
+/* As sp_memory_take, where the thread has none yet, or another walk has it. */
 struct sp_memory *sp_memory_get(uintptr_t sp);
 
 /*
@@ -159,15 +175,8 @@ static inline struct sp_memory *sp_memory_take(uintptr_t sp)
     struct sp_memory *memory = sp_thread.memory;
     if (memory == NULL || memory->walk_sp != 0)
         return sp_memory_get(sp);
-    memory->walk_sp = sp;
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    sp_memory_hold(memory, sp);
     return memory;
-}
-
-static inline void sp_memory_give_back(struct sp_memory *memory)
-{
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    memory->walk_sp = 0;
 }
 
 #endif

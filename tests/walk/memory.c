@@ -4,7 +4,7 @@
  * walk, and across the reuse of a library's addresses by another.
  */
 #define _GNU_SOURCE
-#include "walk/thread.h"
+#include "walk/ahead.h"
 
 #include <spwalk.h>
 
@@ -43,6 +43,13 @@ static int walk_without_memory(struct sp_frame *frames, int max, enum sp_end *en
 
 static long compared, from_memory;
 
+/* A thread whose stacks are new each time keeps no walk, and then walks otherwise. */
+static void choose_what_is_kept(void)
+{
+    if (sp_thread.memory != NULL)
+        sp_thread.memory->unkept = random_below(2) == 0 ? 0 : 15;
+}
+
 static NOINLINE void compare_walks(void)
 {
     struct sp_frame with[MOST], without[MOST];
@@ -54,6 +61,7 @@ static NOINLINE void compare_walks(void)
     /* The handler must not take the memory between: it is what is under test. */
     int n = sp_walk(NULL, with, max, &end_with);
     int m = walk_without_memory(without, max, &end_without);
+    choose_what_is_kept();
     int k = sp_backtrace(pcs, max);
     ck_assert_int_eq(n, m);
     ck_assert_int_eq(n, k);
@@ -137,12 +145,22 @@ static void walk_in_handler(int number, siginfo_t *info, void *ucontext)
     (void)number;
     (void)info;
     struct sp_frame frames[MOST];
+    void *pcs[MOST];
     enum sp_end end;
+    if (sp_thread.memory != NULL && sp_thread.memory->walk_sp == 0)
+        choose_what_is_kept();
+    int first = sp_backtrace_context(ucontext, pcs, MOST);
     int n = sp_walk(ucontext, frames, MOST, &end);
-    if (n > 0 && (end == SP_END_OUTERMOST || end == SP_END_FULL))
-        handled = handled + 1;
-    else
+    if (n <= 0 || first != n || (end != SP_END_OUTERMOST && end != SP_END_FULL))
         abort();
+    for (int again = 0; again < 3; again++) {
+        for (int i = 0; i < n; i++)
+            if (pcs[i] != (void *)frames[i].pc)
+                abort();
+        if (sp_backtrace_context(ucontext, pcs, MOST) != n)
+            abort();
+    }
+    handled = handled + 1;
 }
 
 START_TEST(random_stacks_interrupted)
@@ -188,12 +206,46 @@ START_TEST(a_library_in_the_place_of_another)
 }
 END_TEST
 
+/* A first frame whose caller goes by rbp: the same stack with another rbp is another one, whatever lies on it. */
+START_TEST(the_rbp_that_a_walk_starts_with)
+{
+    enum { FRAMES = 12, WORDS = 4 };
+    static uint64_t stack[(FRAMES + 1) * WORDS];
+    static struct sp_kept_row row;
+    void *pcs[FRAMES];
+    uintptr_t lo = (uintptr_t)stack;
+    struct sp_bounds bounds = {lo, lo + sizeof stack - 8, false};
+    row.first = SP_KEPT_ROOM;
+    row.end = SP_KEPT_ROOM + FRAMES;
+    for (unsigned i = 0; i < FRAMES; i++) {
+        uint64_t *sp = stack + 1 + i * WORDS;
+        sp[-1] = 0x1000 + i;
+        struct sp_way way = {i > 1, i == 1 ? SP_RBP_AT_START : 0};
+        sp_kept_put(&row, row.first + i, 0x1000 + i, (uintptr_t)sp, way);
+    }
+    row.start_pc = 0x1000;
+    row.start_sp = (uintptr_t)(stack + 1);
+    row.is_whole = 1;
+    row.is_interrupted = 1;
+    uintptr_t rbp = (uintptr_t)(stack + 1 + WORDS) - 16;
+    ck_assert_int_eq(sp_ahead_repeat(&row, true, rbp, pcs, FRAMES, &bounds), FRAMES);
+    for (unsigned i = 0; i < FRAMES; i++)
+        ck_assert_uint_eq((uintptr_t)pcs[i], 0x1000 + i);
+    ck_assert_int_eq(sp_ahead_repeat(&row, true, rbp + 16, pcs, FRAMES, &bounds), 0);
+    ck_assert_int_eq(sp_ahead_repeat(&row, false, rbp, pcs, FRAMES, &bounds), 0);
+    ck_assert_int_eq(sp_ahead_repeat(&row, true, rbp, pcs, FRAMES - 1, &bounds), 0);
+    stack[WORDS] = 0x2000;
+    ck_assert_int_eq(sp_ahead_repeat(&row, true, rbp, pcs, FRAMES, &bounds), 0);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tcase = tcase_create("memory");
     tcase_set_timeout(tcase, 300);
     tcase_add_test(tcase, random_stacks);
     tcase_add_test(tcase, random_stacks_interrupted);
+    tcase_add_test(tcase, the_rbp_that_a_walk_starts_with);
     if (LOADS_IN_PLACE)
         tcase_add_test(tcase, a_library_in_the_place_of_another);
     Suite *suite = suite_create("walk from memory");

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A run of frames that are left by their words: where most of a walk's time goes.
+ *
+ * Each function puts frames from run->pc, run->sp on, at most `room` > 0, as long as they are left by their words; run
+ * then is the frame after them. The word at run->sp can be read. Returns how many.
+ */
+#ifndef SPWALK_RUN_H
+#define SPWALK_RUN_H
+
+#include "walk/thread.h"
+#include "word/coverage.h"
+
+struct sp_run {
+    uintptr_t pc, sp, rbp_at;
+    struct sp_coverage coverage;
+    uintptr_t last_pc_at; /* the run goes on as long as the caller's pc is not read above this */
+    uintptr_t left_sp;    /* SP of the last frame that was put */
+};
+
+int sp_run_put_pcs(struct sp_run *run, void **pcs, int room);
+int sp_run_put_frames(struct sp_run *run, struct sp_frame *frames, int room);
+
+/*
+ * The same, and the frames are kept in the row from place `at` on, all of them as plainly come to; run->rbp_at is let
+ * be.
+ */
+int sp_run_keep_pcs(struct sp_run *run, void **pcs, int room, struct sp_kept_row *row, unsigned at);
+int sp_run_keep_frames(struct sp_run *run, struct sp_frame *frames, int room, struct sp_kept_row *row, unsigned at);
+
+#endif
