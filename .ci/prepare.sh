@@ -10,7 +10,7 @@ packages_for() {
     case $1 in
     build) echo gcc g++ gcc-12 g++-12 gcc-12-plugin-dev libc6-dev meson ninja-build pkgconf libelf-dev libdw-dev liblzma-dev \
         libjansson-dev ;;
-    tests) echo check elfutils mandoc man-db cmake make autoconf automake bash libc6-dbg libunwind-dev gcc-11 g++-11 gcc-11-plugin-dev gfortran clang libclang-rt-dev lld llvm musl-tools binutils \
+    tests) echo check elfutils mandoc man-db cmake make autoconf automake bash libc6-dbg libunwind-dev gcc-11 g++-11 gcc-11-plugin-dev gfortran gfortran-11 clang libclang-rt-dev lld llvm musl-tools binutils \
         openssl dpkg-dev tcl git gdb ltrace sqlite3 curl valgrind ;;
     examples) echo dpkg-dev tcl binutils ;;
     benchmarks) echo ltrace heaptrack libunwind-dev libabsl-dev valgrind dpkg-dev tcl binutils ;;
