@@ -63,7 +63,7 @@ build() {
 
 head -c 60000 /usr/bin/gcc >"$folder/data"
 openssl genrsa -out "$folder/key" 1024 2>/dev/null
-run sort sort -r /etc/passwd /etc/services
+run sort sort -r /etc/passwd /usr/share/common-licenses/GPL-3
 run ls ls -l --color=always /usr/bin
 run gzip gzip -c "$folder/data"
 run xz xz -T2 -c -0 --block-size=20000 "$folder/data"
