@@ -118,7 +118,7 @@ static INLINE int splice(const struct sp_start *start, const struct sp_sink *sin
     if (start->sp >= ahead->sp || ahead->sp == UINTPTR_MAX || start->sp < bounds.lo)
         return 0;
 
-    const uintptr_t last = ahead->sp - 8 < bounds.last ? ahead->sp - 8 : bounds.last;
+    const uintptr_t last = ahead->sp < bounds.last ? ahead->sp : bounds.last;
     struct sp_run run = {start->pc, start->sp, 0, sp_modules_program_coverage(), last, 0};
     int n = 0;
     if (start->interrupted) {

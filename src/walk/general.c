@@ -160,7 +160,7 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
         if (!interrupted && sp <= last) {
             bool is_kept = recording != NULL && recording->at != SP_KEPT_PLACES - 1;
             int room = max - n;
-            struct sp_run run = {pc, sp, rbp_at, coverage, ahead.sp - 8 < last ? ahead.sp - 8 : last, 0};
+            struct sp_run run = {pc, sp, rbp_at, coverage, ahead.sp < last ? ahead.sp : last, 0};
             int count;
             if (is_kept) {
                 if (room > SP_KEPT_PLACES - 1 - (int)recording->at)

@@ -17,19 +17,13 @@ static inline uint64_t sp_load(uintptr_t address)
     return value;
 }
 
-/*
- * The low 16 bits of the frame word at sp, which is below + 8, and sp + 8 times these. These are the two instructions
- * that the loop over words waits for: the load goes by `below`, so that it need not wait for the sum that sp is, and an
- * address of two parts takes a cycle less than one of three.
- */
-static inline uintptr_t sp_load_length(uintptr_t below, uintptr_t sp, uintptr_t *pc_at)
+/* The low 16 bits of the word `words` words above address. One instruction, since the loop over words waits for it. */
+static inline uintptr_t sp_load_length(uintptr_t address, uintptr_t words)
 {
-    uintptr_t length, next;
-    __asm__("movzwl 8(%2), %k0\n\t"
-            "leaq (%3, %0, 8), %1"
-            : "=&r"(length), "=r"(next)
-            : "r"(below), "r"(sp), "m"(*(const uint64_t *)(below + 8)));
-    *pc_at = next;
+    uintptr_t length;
+    __asm__("movzwl (%1, %2, 8), %k0"
+            : "=r"(length)
+            : "r"(address), "r"(words), "m"(*(const uint64_t *)(address + 8 * words)));
     return length;
 }
 

@@ -16,25 +16,25 @@ _Static_assert((int64_t)SP_WORD_TAG >> SP_WORD_SLOT_SHIFT == TAG_AT_SLOT, "the w
 #define APART(value) __asm__("" : "+r"(value))
 
 /*
- * This is the loop that a walk is measured by. Its one dependent chain is the load of the length, scaled and added to
- * SP; all else is read beside it.
+ * This is the loop that a walk is measured by. Its one dependent chain is the load of a word's length, whose address is
+ * made of the one before; all else is read beside it.
  */
 static INLINE int put_run(struct sp_run *run, void **pcs, struct sp_frame *frames, int room, struct sp_kept_row *row,
                           unsigned at)
 {
-    const uintptr_t lo = run->coverage.lo + 1, span = run->coverage.span, last_pc_at = run->last_pc_at;
+    const uintptr_t lo = run->coverage.lo + 1, span = run->coverage.span, last_sp = run->last_sp;
     const uint64_t *const bits = run->coverage.bits;
     uintptr_t *const slots = row != NULL ? row->slot + at : NULL;
     uint64_t *const kept_pcs = row != NULL ? row->pc + at : NULL;
     uint8_t *const hows = row != NULL ? row->how + at : NULL;
-    uintptr_t pc = run->pc, pc_at = run->sp - 8, saves_rbp = 0, before = 0;
+    uintptr_t pc = run->pc, above = run->sp + 8, saves_rbp = 0, before = 0;
+    uintptr_t length = sp_load_length(run->sp, 0);
     long n = 0;
     do {
         uintptr_t offset = pc - lo;
         if (offset >= span || !(bits[offset >> 9] >> (offset >> 3 & 63) & 1))
             break;
-        uintptr_t sp = pc_at + 8, next, length = sp_load_length(pc_at, sp, &next);
-        int64_t tag_and_slot = (int64_t)sp_load(sp) >> SP_WORD_SLOT_SHIFT;
+        int64_t tag_and_slot = (int64_t)sp_load(above - 8) >> SP_WORD_SLOT_SHIFT;
         uint64_t slot = (uint64_t)(tag_and_slot - TAG_AT_SLOT);
         if (slot > SP_WORD_SLOT_MAX)
             break;
@@ -42,28 +42,30 @@ static INLINE int put_run(struct sp_run *run, void **pcs, struct sp_frame *frame
         if (slot >= length)
             break;
         APART(length);
-        if (next > last_pc_at)
+        uintptr_t next_sp = above + 8 * length;
+        if (next_sp > last_sp)
             break;
         if (frames != NULL)
-            frames[n] = (struct sp_frame){pc, sp, (uint32_t)length * 8 + 8, SP_RULE_WORD, 0};
+            frames[n] = (struct sp_frame){pc, above - 8, (uint32_t)length * 8 + 8, SP_RULE_WORD, 0};
         else
             pcs[n] = (void *)pc;
         if (row != NULL) {
-            slots[n] = pc_at;
+            slots[n] = above - 16;
             kept_pcs[n] = pc;
             hows[n] = (uint8_t)tag_and_slot;
         } else {
-            saves_rbp = slot != 0 ? sp : saves_rbp;
-            before = pc_at;
+            saves_rbp = slot != 0 ? above - 8 : saves_rbp;
+            before = above - 8;
         }
-        pc_at = next;
-        pc = sp_load(next);
+        pc = sp_load(next_sp - 8);
+        length = sp_load_length(above, length);
+        above = next_sp + 8;
     } while (++n != room);
     run->pc = pc;
-    run->sp = pc_at + 8;
+    run->sp = above - 8;
     if (row != NULL)
-        before = n != 0 ? slots[n - 1] : 0;
-    run->left_sp = before + 8;
+        before = n != 0 ? slots[n - 1] + 8 : 0;
+    run->left_sp = before;
     if (saves_rbp != 0) {
         uint64_t word = sp_load(saves_rbp);
         run->rbp_at = saves_rbp + sp_word_length(word) - 8 * (uintptr_t)sp_word_rbp_slot(word);

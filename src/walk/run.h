@@ -14,8 +14,8 @@
 struct sp_run {
     uintptr_t pc, sp, rbp_at;
     struct sp_coverage coverage;
-    uintptr_t last_pc_at; /* the run goes on as long as the caller's pc is not read above this */
-    uintptr_t left_sp;    /* SP of the last frame that was put */
+    uintptr_t last_sp; /* the run goes on as long as the caller's SP is not above this, where a word can be read */
+    uintptr_t left_sp; /* SP of the last frame that was put */
 };
 
 int sp_run_put_pcs(struct sp_run *run, void **pcs, int room);

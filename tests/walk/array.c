@@ -291,6 +291,26 @@ START_TEST(a_stack_that_is_cut_off_is_unreadable)
 }
 END_TEST
 
+/* The same of frames that are all left by their words. */
+START_TEST(words_that_are_cut_off_are_unreadable)
+{
+    char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(pages, MAP_FAILED);
+    ck_assert_int_eq(mprotect(pages + 4096, 4096, PROT_NONE), 0);
+    for (int words = 1; words <= 40; words++) {
+        uint64_t *cut = (uint64_t *)(pages + 4096) - words;
+        for (int i = 0; i < words; i++)
+            cut[i] = i % 4 == 0 ? PC(code_covered_return) : i % 4 == 1 ? WORD : 0;
+        int n = walk_from(cut, NULL, MOST);
+        ck_assert_int_eq(n, 2 + (words - 1) / 4);
+        ck_assert_int_eq(end, SP_END_UNREADABLE);
+        for (int i = 1; i < n; i++)
+            ck_assert_uint_eq(frames[i].sp, (uintptr_t)(cut + 4 * i - 3));
+    }
+    munmap(pages, 8192);
+}
+END_TEST
+
 START_TEST(an_unaligned_or_wild_sp_is_no_fault)
 {
     static const uintptr_t wild[] = {
@@ -343,6 +363,7 @@ int main(void)
     tcase_add_test(tcase, a_return_address_to_nowhere_has_no_rule);
     tcase_add_test(tcase, code_that_nothing_describes_has_no_rule);
     tcase_add_test(tcase, a_stack_that_is_cut_off_is_unreadable);
+    tcase_add_test(tcase, words_that_are_cut_off_are_unreadable);
     tcase_add_test(tcase, an_unaligned_or_wild_sp_is_no_fault);
     tcase_add_test(tcase, a_flipped_bit_is_no_fault);
     Suite *suite = suite_create("walk of arrays");
