@@ -238,7 +238,8 @@ def main():
     if overhead.programs:
         print_overhead(overhead)
         add_overhead_goals(goals, overhead)
-    goals.print()
+    if goals.lines:  # the other parts print their own
+        goals.print()
 
 
 if __name__ == "__main__":
