@@ -76,7 +76,7 @@ static INLINE int stride(const struct sp_start *start, const struct sp_sink *sin
 {
     const struct sp_stacks *stacks = &sp_thread.stacks;
     const uintptr_t last = stacks->own_hi - 8;
-    struct sp_run run = {start->pc, start->sp, 0, sp_modules_program_coverage(), last, 0};
+    struct sp_run run = {start->pc, start->sp, sp_modules_program_coverage(), last};
     int n = 0;
     *progress = sp_progress_of(start);
     if (start->sp < stacks->own_lo || start->sp > last)
@@ -86,12 +86,12 @@ static INLINE int stride(const struct sp_start *start, const struct sp_sink *sin
         if (first.caller_sp == 0 || sink->max == 1 || first.caller_sp > last)
             return 0;
         if (sp_rule_slot(first.rule) != 0)
-            run.rbp_at = first.caller_sp - 8 - 8 * (uintptr_t)sp_rule_slot(first.rule);
+            progress->rbp_at = first.caller_sp - 8 - 8 * (uintptr_t)sp_rule_slot(first.rule);
         sink->pcs[n++] = (void *)start->pc;
         run.pc = sp_load(first.caller_sp - 8);
         run.sp = first.caller_sp;
     }
-    uintptr_t left_sp = n != 0 ? start->sp : 0;
+    const uintptr_t run_sp = run.sp;
     int count = sp_run_put_pcs(&run, sink->pcs + n, sink->max - n);
     n += count;
     int outermost = n != sink->max ? put_outermost(row, run.pc, run.sp, sink->pcs + n, sink->max - n, last) : 0;
@@ -99,9 +99,9 @@ static INLINE int stride(const struct sp_start *start, const struct sp_sink *sin
         return n + outermost;
     progress->pc = run.pc;
     progress->sp = run.sp;
-    progress->rbp_at = run.rbp_at;
-    progress->left_sp = count != 0 ? run.left_sp : left_sp;
-    progress->interrupted = start->interrupted && n == 0;
+    progress->left_sp = start->sp;
+    progress->interrupted = false;
+    sp_run_look_back(&run, run_sp, count, &progress->rbp_at, &progress->left_sp);
     progress->count = n;
     return 0;
 }
@@ -119,7 +119,7 @@ static INLINE int splice(const struct sp_start *start, const struct sp_sink *sin
         return 0;
 
     const uintptr_t last = ahead->sp < bounds.last ? ahead->sp : bounds.last;
-    struct sp_run run = {start->pc, start->sp, 0, sp_modules_program_coverage(), last, 0};
+    struct sp_run run = {start->pc, start->sp, sp_modules_program_coverage(), last};
     int n = 0;
     if (start->interrupted) {
         struct first first = leave_first(start, bounds.lo, last);
@@ -149,9 +149,9 @@ static INLINE int splice(const struct sp_start *start, const struct sp_sink *sin
             if (!progress->way.is_plain)
                 sp_kept_put(new_row, recording->at, pc, sp, progress->way);
             progress->way.is_plain = true;
-            progress->left_sp = run.left_sp;
             progress->unasked += (unsigned)count;
             recording->at += (unsigned)count;
+            progress->left_sp = new_row->slot[recording->at - 1] + 8;
             n += count;
         }
     }

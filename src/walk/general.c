@@ -160,7 +160,7 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
         if (!interrupted && sp <= last) {
             bool is_kept = recording != NULL && recording->at != SP_KEPT_PLACES - 1;
             int room = max - n;
-            struct sp_run run = {pc, sp, rbp_at, coverage, ahead.sp < last ? ahead.sp : last, 0};
+            struct sp_run run = {pc, sp, coverage, ahead.sp < last ? ahead.sp : last};
             int count;
             if (is_kept) {
                 if (room > SP_KEPT_PLACES - 1 - (int)recording->at)
@@ -169,7 +169,7 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
                                        : sp_run_keep_pcs(&run, pcs + n, room, row, recording->at);
             } else {
                 if (recording != NULL) {
-                    run.rbp_at = rbp_at = find_rbp(row, recording->at, unasked, sp, rbp_at);
+                    rbp_at = find_rbp(row, recording->at, unasked, sp, rbp_at);
                     unasked = 0;
                 }
                 count =
@@ -182,11 +182,13 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
                     recording->at += (unsigned)count;
                     unasked += (unsigned)count;
                 }
+                if (is_kept)
+                    left_sp = row->slot[recording->at - 1] + 8;
+                else
+                    sp_run_look_back(&run, sp, count, &rbp_at, &left_sp);
                 n += count;
                 pc = run.pc;
                 sp = run.sp;
-                rbp_at = run.rbp_at;
-                left_sp = run.left_sp;
                 way.is_plain = true;
                 goto arrived;
             }

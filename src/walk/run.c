@@ -22,16 +22,18 @@ _Static_assert((int64_t)SP_WORD_TAG >> SP_WORD_SLOT_SHIFT == TAG_AT_SLOT, "the w
 static INLINE int put_run(struct sp_run *run, void **pcs, struct sp_frame *frames, int room, struct sp_kept_row *row,
                           unsigned at)
 {
-    const uintptr_t lo = run->coverage.lo + 1, span = run->coverage.span, last_sp = run->last_sp;
+    const uintptr_t span = run->coverage.span, last_sp = run->last_sp;
+    uintptr_t from_lo = -(run->coverage.lo + 1);
     const uint64_t *const bits = run->coverage.bits;
     uintptr_t *const slots = row != NULL ? row->slot + at : NULL;
     uint64_t *const kept_pcs = row != NULL ? row->pc + at : NULL;
     uint8_t *const hows = row != NULL ? row->how + at : NULL;
-    uintptr_t pc = run->pc, above = run->sp + 8, saves_rbp = 0, before = 0;
+    uintptr_t pc = run->pc, above = run->sp + 8;
     uintptr_t length = sp_load_length(run->sp, 0);
     long n = 0;
+    APART(from_lo); /* added in one instruction, and pc is kept */
     do {
-        uintptr_t offset = pc - lo;
+        uintptr_t offset = pc + from_lo;
         if (offset >= span || !(bits[offset >> 9] >> (offset >> 3 & 63) & 1))
             break;
         int64_t tag_and_slot = (int64_t)sp_load(above - 8) >> SP_WORD_SLOT_SHIFT;
@@ -53,9 +55,6 @@ static INLINE int put_run(struct sp_run *run, void **pcs, struct sp_frame *frame
             slots[n] = above - 16;
             kept_pcs[n] = pc;
             hows[n] = (uint8_t)tag_and_slot;
-        } else {
-            saves_rbp = slot != 0 ? above - 8 : saves_rbp;
-            before = above - 8;
         }
         pc = sp_load(next_sp - 8);
         length = sp_load_length(above, length);
@@ -63,14 +62,20 @@ static INLINE int put_run(struct sp_run *run, void **pcs, struct sp_frame *frame
     } while (++n != room);
     run->pc = pc;
     run->sp = above - 8;
-    if (row != NULL)
-        before = n != 0 ? slots[n - 1] + 8 : 0;
-    run->left_sp = before;
-    if (saves_rbp != 0) {
-        uint64_t word = sp_load(saves_rbp);
-        run->rbp_at = saves_rbp + sp_word_length(word) - 8 * (uintptr_t)sp_word_rbp_slot(word);
-    }
     return (int)n;
+}
+
+/* Not in the loop, since few walks ask for it. The words have been read once, and are read with the same care. */
+void sp_run_look_back(const struct sp_run *run, uintptr_t sp, int count, uintptr_t *rbp_at, uintptr_t *left_sp)
+{
+    for (; count > 0 && sp <= run->last_sp; count--) {
+        uint64_t word = sp_load(sp);
+        uintptr_t pc_at = sp + sp_word_length(word);
+        if (sp_word_rbp_slot(word) != 0)
+            *rbp_at = pc_at - 8 * (uintptr_t)sp_word_rbp_slot(word);
+        *left_sp = sp;
+        sp = pc_at + 8;
+    }
 }
 
 /* Functions of their own, so that the loop has all registers to itself. */
