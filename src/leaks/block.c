@@ -31,7 +31,8 @@ __attribute__((noinline)) uint32_t leaks_trace_here(void)
 {
     void *pcs[LEAKS_FRAMES_MAX + OWN_FRAMES];
     int most = (int)leaks_options.frames + OWN_FRAMES, count = sp_backtrace(pcs, most), first = 0;
-    while (first < count && (uintptr_t)pcs[first] - (uintptr_t)__ehdr_start < (uintptr_t)(etext - __ehdr_start))
+    while (first < count &&
+           (uintptr_t)pcs[first] - (uintptr_t)__ehdr_start < (uintptr_t)etext - (uintptr_t)__ehdr_start)
         first++;
     unsigned depth = (unsigned)(count - first), is_cut = count == most;
     if (depth > leaks_options.frames) {
