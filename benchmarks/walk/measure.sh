@@ -9,9 +9,9 @@
 set -eu
 results=$1
 bin=build/benchmarks/walk
-processes=5
+processes=3
 rounds=200
-first_processes=31
+first_processes=25
 if [ "${2-}" = quick ]; then
     processes=1
     rounds=40
