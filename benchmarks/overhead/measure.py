@@ -41,12 +41,11 @@ PROGRAMS = {
     "lua": ([WORKLOAD, "3"], [WORKLOAD, "1"]),
     "bzip2": (["-c"], ["-c"]),
     "zlib": (["-9"], ["-9"]),
-    "zstd": (["-q", "-c", "-12"], ["-q", "-c", "-12"]),
     "jsoncpp": (["40"], ["8"]),
     "calls": (["40"], ["4"]),
 }
 # Their standard input, of so many bytes of program text.
-COMPRESSORS = ("bzip2", "zlib", "zstd")
+COMPRESSORS = ("bzip2", "zlib")
 INPUT_TIMED, INPUT_COUNTED = 3_000_000, 500_000
 
 
@@ -120,22 +119,25 @@ def run_once(command, source, processor):
     return usage.ru_utime
 
 
-def time_ratios(program, outs, rounds, write_time):
-    """For each build but the first, its times' ratios to the plain build's of the same round."""
+def measure_times(programs, rounds, write, write_time):
+    """Each round runs all builds of all programs, so that a slow spell of the machine falls on all alike."""
     processors = sorted(os.sched_getaffinity(0))
-    names = list(outs)
-    ratios = {name: [] for name in names[1:]}
-    for out in outs.values():
-        run_once(*command_of(program, out, False), processors[0])
+    ratios = {}
+    for outs in programs.values():
+        outs["again"] = outs["plain"]
     for turn in range(rounds):
-        order = names[turn % len(names):] + names[:turn % len(names)]
         processor = processors[turn % len(processors)]
-        times = {name: run_once(*command_of(program, outs[name], False), processor) for name in order}
-        for name in names:
-            write_time(program, turn, name, times[name])
-        for name in names[1:]:
-            ratios[name].append(times[name] / times[names[0]])
-    return ratios
+        for program, outs in programs.items():
+            names = list(outs)
+            order = names[turn % len(names):] + names[:turn % len(names)]
+            times = {name: run_once(*command_of(program, outs[name], False), processor) for name in order}
+            for name in names:
+                write_time(program, turn, name, f"{times[name]:.6f}")
+                if name != "plain":
+                    ratios.setdefault((program, name), []).append(times[name] / times["plain"])
+    for (program, name), found in ratios.items():
+        first, median, third = statistics.quantiles(found, n=4, method="inclusive")
+        write(program, name, "time", median, first, third)
 
 
 def sample_stacks(program, out, results):
@@ -168,20 +170,21 @@ def stack_usage(program, name):
     return usage
 
 
-def measure(program, rounds, write, write_time):
+def build_all(program):
+    """The builds' files by name, or nothing where the source can't be had."""
     # The first fetches the source, and the others can be built at once.
     outs = {"plain": build(program, "plain", BUILDS["plain"])}
     if not outs["plain"]:
-        return
+        return None
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         others = {name: flags for name, flags in BUILDS.items() if name != "plain"}
         outs.update(zip(others, pool.map(lambda item: build(program, *item), others.items())))
+    return outs
+
+
+def measure_all_but_time(program, outs, write):
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         instructions = dict(zip(outs, pool.map(lambda out: count_instructions(program, out), outs.values())))
-    ratios = time_ratios(program, {**outs, "again": outs["plain"]}, rounds, write_time)
-    for name, found in ratios.items():
-        first, median, third = statistics.quantiles(found, n=4, method="inclusive")
-        write(program, name, "time", median, first, third)
     plain_sizes, plain_stack = sizes_of(outs["plain"]), stack_usage(program, "plain")
     for name in ("frame-pointers", "words"):
         write(program, name, "instructions", instructions[name] / instructions["plain"])
@@ -206,7 +209,7 @@ def make_inputs():
 
 def main():
     results = pathlib.Path(sys.argv[1]).resolve()
-    rounds = 7 if "quick" in sys.argv[2:] else 41
+    rounds = 7 if "quick" in sys.argv[2:] else 21
     if not PLUGIN.exists():
         fail(f"{PLUGIN.relative_to(ROOT)} is not built")
     WORK.mkdir(parents=True, exist_ok=True)
@@ -223,10 +226,17 @@ def main():
             ratios.writerow([program, name, measured, f"{ratio:.6f}", *quartiles])
             ratios_file.flush()
 
+        programs = {}
         for program in PROGRAMS:
-            measure(program, rounds, write, lambda *row: times.writerow(row))
-            if SAMPLER.exists() and (WORK / f"{program}-plain").exists():
-                sample_stacks(program, WORK / f"{program}-plain", results)
+            print(f"  {program}: building, counting", flush=True)
+            outs = build_all(program)
+            if outs:
+                measure_all_but_time(program, outs, write)
+                if SAMPLER.exists():
+                    sample_stacks(program, outs["plain"], results)
+                programs[program] = outs
+        print(f"  timing {rounds} rounds", flush=True)
+        measure_times(programs, rounds, write, lambda *row: times.writerow(row))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# measure.sh FOLDER [quick]: runs the walk experiments and writes FOLDER/walk.csv, sweep.csv, first.csv and machine.txt.
+# measure.sh FOLDER [quick]: runs the walk experiments and writes FOLDER/walk.csv, sweep.csv and machine.txt, and by
+# measure-first.sh first.csv.
 #
 # Each experiment is run in several processes, each with stacks of its own seed, and the whole series is gone through once
 # for each: so a slow spell of the machine falls on all alike. Walkers of one speed are measured together ("pass"), since
@@ -9,13 +10,10 @@
 set -eu
 results=$1
 bin=build/benchmarks/walk
-processes=3
+processes=1
 rounds=200
-first_processes=25
 if [ "${2-}" = quick ]; then
-    processes=1
     rounds=40
-    first_processes=5
 fi
 
 if ! grep -q walk-benchmarks build/build.ninja; then
@@ -49,7 +47,7 @@ experiment() {
     sed "1d;s/^/$pass,$process,/" "$results/rows" >>"$file"
 }
 
-rm -f "$results/walk.csv" "$results/sweep.csv" "$results/first.csv"
+rm -f "$results/walk.csv" "$results/sweep.csv"
 "$bin/walk-both" --machine >"$results/machine.txt"
 for process in $(seq "$processes"); do
     for depth in 10 40 100; do
@@ -77,24 +75,5 @@ for process in $(seq "$processes"); do
     done
 done
 
-# The walkers take turns, a process each. What a walker can't walk has no row.
-echo "process,build,stack,start,depth,walker,first_ns,second_ns,frames" >"$results/first.csv"
-for process in $(seq "$first_processes"); do
-    for depth in 10 40 100; do
-        for program in "$bin"/first-both-* "$bin"/first-plain-* "$bin"/first-words-*; do
-            [ -f "$program" ] || continue
-            name=${program##*/first-}
-            build=${name%%-*} walker=${name#*-}
-            for start in own context; do
-                # words is for the half covered stack, both and plain for the whole ones.
-                stack=whole words=
-                [ "$build" != words ] || stack=half words=half
-                [ $start = own ] || words="$words context"
-                # shellcheck disable=SC2086 # zero, one or two words
-                found=$("$program" "$depth" "$process" $words)
-                echo "$process,$build,$stack,$start,$depth,$walker,$(echo "$found" | tr ' ' ,)" >>"$results/first.csv"
-            done
-        done
-    done
-done
 rm -f "$results/rows"
+exec sh benchmarks/walk/measure-first.sh "$@"
