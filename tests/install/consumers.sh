@@ -24,6 +24,18 @@ static() (
 check 'linked with -static' static -static
 check 'linked with -static-pie' static -static-pie
 
+# Of the headers as the compiler sees them: what is new there is linked here.
+every() (
+    consumer || return
+    for header in spwalk.h spwalk_symbols.h; do
+        declared $header || return
+    done | sed 's/.*/EVERY(&)/' >every.h
+    # shellcheck disable=SC2086 # a word a flag
+    $CC -O2 $1 every.c $2 && ./a.out
+)
+check 'every function of spwalk.h and spwalk_symbols.h, by the flags of spwalk-symbols alone' \
+    every '' "$(pkg-config --cflags --libs spwalk-symbols)"
+
 both_run() {
     "$1/consumer-c" && "$1/consumer-cpp"
 }

@@ -2,12 +2,6 @@
 # What headers declare, libraries export and manual pages describe is the same, both ways. Sourced by test-installed.sh.
 # shellcheck shell=sh disable=SC2154
 
-# declared HEADER: the functions that it declares itself, as the compiler sees them.
-declared() {
-    $CC -fsyntax-only -aux-info "$work/declared" -include "$prefix/include/$1" -x c /dev/null || return
-    sed -n "s|^/\* $prefix/include/[^ ]* \*/ extern .*[ *]\(sp_[a-z_]*\) (.*|\1|p" "$work/declared" | sort -u
-}
-
 # exported LIBRARY: the names that others can bind to.
 exported() {
     nm -D --defined-only --format=posix "$prefix/$libdir/$1" | awk '$2 != "A" { sub("@.*", "", $1); print $1 }' | sort -u

@@ -15,6 +15,12 @@ libdir=lib/x86_64-linux-gnu
 export PKG_CONFIG_PATH="$prefix/$libdir/pkgconfig" CMAKE_PREFIX_PATH="$prefix" LD_LIBRARY_PATH="$prefix/$libdir"
 export PATH="$prefix/bin:$PATH" CC=gcc-12 CXX=g++-12
 
+# declared HEADER: the functions that it declares itself, as the compiler sees them.
+declared() {
+    $CC -fsyntax-only -aux-info "$work/declared" -include "$prefix/include/$1" -x c /dev/null || return
+    sed -n "s|^/\* $prefix/include/[^ ]* \*/ extern .*[ *]\(sp_[a-z_]*\) (.*|\1|p" "$work/declared" | sort -u
+}
+
 install_nested() {
     if [ ! -f "$nested/build.ninja" ]; then
         rm -rf "$nested"
