@@ -225,7 +225,8 @@ int sp_print_backtrace_context(const void *ucontext, int fd);
  * so static functions and stripped modules with debug files have theirs.
  *
  * pcs: size addresses of sp_backtrace or backtrace(3). All are taken for return addresses, but the one that follows a
- * signal frame.
+ * signal frame. The first of sp_backtrace_context is none: use sp_print_backtrace_context for it, or sp_walk and
+ * sp_symbolize.
  *
  * Returns an array of size strings in one block to be freed with free(3); NULL with errno set where memory is short or
  * size < 0.
