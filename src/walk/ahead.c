@@ -47,7 +47,7 @@ static bool is_come_to_by_rbp(const struct sp_kept_row *row, unsigned i, uintptr
 }
 
 void sp_ahead_look(struct sp_ahead *ahead, const struct sp_kept_row *row, unsigned from, int room, uintptr_t sp,
-                   struct sp_bounds bounds)
+                   const struct sp_bounds *bounds)
 {
     ahead->sp = ahead->rbp_at = UINTPTR_MAX;
     ahead->stride = FIRST_STRIDE;
@@ -58,9 +58,12 @@ void sp_ahead_look(struct sp_ahead *ahead, const struct sp_kept_row *row, unsign
     if (first == end)
         return;
     int to = end - 1 - first <= room ? end - 1 : first + room;
-    /* The slots ascend: where the last can be read, all can that are not below sp. */
-    if (to != first && !sp_bounds_hold(&bounds, sp_kept_sp(row, (unsigned)to) - 8))
-        return;
+    /* The slots ascend: where the last can be read, all can that are not below sp. The walk itself is not there yet. */
+    if (to != first) {
+        struct sp_bounds further = *bounds;
+        if (!sp_bounds_hold(&further, sp_kept_sp(row, (unsigned)to) - 8))
+            return;
+    }
 
     const int lowest = sp_kept_sp(row, (unsigned)first) >= sp + 8 ? first : first + 1;
     int i = to;

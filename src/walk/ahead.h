@@ -25,7 +25,7 @@ struct sp_ahead {
  * Reads only words from sp on that the stack's bounds hold.
  */
 void sp_ahead_look(struct sp_ahead *ahead, const struct sp_kept_row *row, unsigned from, int room, uintptr_t sp,
-                   struct sp_bounds bounds);
+                   const struct sp_bounds *bounds);
 
 /* Whether the walk, at (pc, sp) with sp >= ahead->sp, is at ahead->next; where it is not, another frame becomes that.
  */

@@ -22,14 +22,15 @@
 /* The walk in general: of whatever stack, to whatever sink. */
 static int walk_any(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end)
 {
-    struct sp_progress progress = sp_progress_of(start);
+    struct sp_progress progress;
     struct sp_recording recording;
+    sp_progress_begin(&progress, start);
     sp_recording_begin(&recording, (uintptr_t)&recording);
     if (recording.memory == NULL)
         return sink->pcs != NULL ? sp_walk_pcs(start, sink, end, &progress)
                                  : sp_walk_frames(start, sink, end, &progress);
-    sp_ahead_look(&progress.ahead, recording.old_row, recording.old_row->first, sink->max - 1, start->sp,
-                  sp_bounds_of(start->sp, &sp_thread.stacks));
+    struct sp_bounds bounds = sp_bounds_of(start->sp, &sp_thread.stacks);
+    sp_ahead_look(&progress.ahead, recording.old_row, recording.old_row->first, sink->max - 1, start->sp, &bounds);
     return sink->pcs != NULL ? sp_walk_and_keep_pcs(start, sink, end, &progress, &recording)
                              : sp_walk_and_keep_frames(start, sink, end, &progress, &recording);
 }
@@ -78,7 +79,7 @@ static INLINE int stride(const struct sp_start *start, const struct sp_sink *sin
     const uintptr_t last = stacks->own_hi - 8;
     struct sp_run run = {start->pc, start->sp, sp_modules_program_coverage(), last};
     int n = 0;
-    *progress = sp_progress_of(start);
+    sp_progress_begin(progress, start);
     if (start->sp < stacks->own_lo || start->sp > last)
         return 0;
     if (start->interrupted) {
@@ -113,8 +114,8 @@ static INLINE int splice(const struct sp_start *start, const struct sp_sink *sin
     struct sp_kept_row *row = recording->old_row, *new_row = recording->new_row;
     const struct sp_bounds bounds = sp_bounds_of(start->sp, &sp_thread.stacks);
     struct sp_ahead *ahead = &progress->ahead;
-    *progress = sp_progress_of(start);
-    sp_ahead_look(ahead, row, row->first, sink->max - 1, start->sp, bounds);
+    sp_progress_begin(progress, start);
+    sp_ahead_look(ahead, row, row->first, sink->max - 1, start->sp, &bounds);
     if (start->sp >= ahead->sp || ahead->sp == UINTPTR_MAX || start->sp < bounds.lo)
         return 0;
 

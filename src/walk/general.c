@@ -105,7 +105,7 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
     for (;;) {
         if (recording != NULL) {
             if (look_from != SP_KEPT_PLACES) {
-                sp_ahead_look(&ahead, recording->old_row, look_from, max - n - 1, sp, cursor.bounds);
+                sp_ahead_look(&ahead, recording->old_row, look_from, max - n - 1, sp, &cursor.bounds);
                 look_from = SP_KEPT_PLACES;
             }
             if (sp >= ahead.sp && sp_ahead_is_met(&ahead, recording->old_row, pc, sp, interrupted)) {

@@ -24,10 +24,18 @@ struct sp_progress {
     struct sp_ahead ahead;
 };
 
-static inline struct sp_progress sp_progress_of(const struct sp_start *start)
+/* Field by field: a copy of what has just been stored in parts would have to wait for it. */
+static inline void sp_progress_begin(struct sp_progress *progress, const struct sp_start *start)
 {
-    return (struct sp_progress){
-        .pc = start->pc, .sp = start->sp, .interrupted = start->interrupted, .ahead = {.sp = UINTPTR_MAX}};
+    progress->pc = start->pc;
+    progress->sp = start->sp;
+    progress->rbp_at = progress->left_sp = 0;
+    progress->count = 0;
+    progress->interrupted = start->interrupted;
+    progress->way.is_plain = false;
+    progress->way.rbp_below = 0;
+    progress->unasked = 0;
+    progress->ahead.sp = UINTPTR_MAX;
 }
 
 /* The walk goes on from there. Returns -1 where it must be a full one. */
