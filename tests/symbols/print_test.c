@@ -155,6 +155,7 @@ static void step_over(int number, siginfo_t *info, void *context)
 {
     (void)info;
     name_in_handler(number);
+    sp_print_backtrace_context(context, handler_fd);
     ((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] += 2;
 }
 
@@ -163,8 +164,11 @@ START_TEST(first_instruction)
 {
     sigaction(SIGILL, &(struct sigaction){.sa_sigaction = step_over, .sa_flags = SA_SIGINFO}, NULL);
     interrupted_seen = false;
+    handler_fd = open_file();
     print_test_fault();
     ck_assert(interrupted_seen);
+    read_file(handler_fd);
+    ck_assert_ptr_nonnull(strstr(text, "  print_test_fault+0x0\n"));
 }
 END_TEST
 
