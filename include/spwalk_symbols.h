@@ -35,7 +35,8 @@ enum sp_source {
 enum sp_miss {
     SP_MISS_NONE = 0,         /* it has one */
     SP_MISS_NO_MODULE = 1,    /* no module of the process, or of the list, contains it */
-    SP_MISS_NO_SYMBOLS = 2,   /* its module has no function symbols in any source */
+    SP_MISS_NO_SYMBOLS = 2,   /* its module has no function symbols in any source, or is stripped to its .dynsym, which
+                                 has what it exports alone and not the address */
     SP_MISS_BEFORE_FIRST = 3, /* below the module's first function */
     SP_MISS_AFTER_LAST = 4,   /* past the end of the module's last function */
     SP_MISS_GAP = 5,          /* between two functions, in neither */

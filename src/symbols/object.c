@@ -137,11 +137,13 @@ const struct sp_candidate *sp_object_function(const struct sp_object *object, ui
             return function;
         }
     }
-    *miss = object->file == NULL       ? SP_MISS_UNREADABLE
-            : object->table_count == 0 ? SP_MISS_NO_SYMBOLS
-            : address < object->low    ? SP_MISS_BEFORE_FIRST
-            : address >= object->high  ? SP_MISS_AFTER_LAST
-                                       : SP_MISS_GAP;
+    /* A stripped file's .dynsym has what it exports: nothing is known of what lies around that. */
+    bool stripped = object->table_count == 1 && object->tables[0].source == SP_SOURCE_DYNSYM;
+    *miss = object->file == NULL                   ? SP_MISS_UNREADABLE
+            : object->table_count == 0 || stripped ? SP_MISS_NO_SYMBOLS
+            : address < object->low                ? SP_MISS_BEFORE_FIRST
+            : address >= object->high              ? SP_MISS_AFTER_LAST
+                                                   : SP_MISS_GAP;
     return NULL;
 }
 

@@ -71,6 +71,11 @@ check(symbolize("-e", "prog", "-n", "-f", f"{gap:x}").out.splitlines()[0] in fun
 must("objcopy", "--only-keep-debug", "prog", "prog.debug")
 must("strip", "-o", "bare", "prog")
 equal(miss("-e", "bare", f"{local[0]:x}").split()[0], "??", "a stripped program does not name its static functions")
+must("gcc", "-O2", "-g", "-Wl,--build-id", "-Wl,--export-dynamic-symbol=outer", "-o", "exporting", "prog.c")
+exported, inside = symbols_of("exporting")["outer"], symbols_of("exporting")["local"][0]
+must("strip", "exporting")
+equal([miss("-e", "exporting", f"{where:x}") for where in (exported[0], 0x10, inside, load_end - 1)],
+      ["outer", *3 * ["?? (no symbols)"]], "nothing is known of what lies around the functions of .dynsym alone")
 must("objcopy", "--add-gnu-debuglink=prog.debug", "bare", "linked")
 wanted = symbolize("-e", "prog", "-fi", f"{local[0]:x}", at).out
 equal(symbolize("-e", "linked", "-fi", f"{local[0]:x}", at).out, wanted, ".gnu_debuglink, beside the file")
