@@ -4,6 +4,7 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "symbolize.h"
@@ -30,7 +31,8 @@ static const char help[] =
     "usage: spwalk symbolize [OPTIONS] [-e ELF] [-m MAP] [ADDRESS...]\n"
     "\n"
     "Names addresses: hexadecimal, as addr2line takes them, or FILE+ADDRESS. Without addresses as arguments they are\n"
-    "read from standard input, separated by blanks.\n"
+    "read from standard input, separated by blanks; one that is bad is answered by ?? there, with status 2 at the "
+    "end.\n"
     "\n"
     "  -e, --exe=ELF            the ELF file that the addresses are in\n"
     "  -m, --map=MAP            a name map (spmap(5)); with -e it is asked after the file's own symbols\n"
@@ -120,17 +122,28 @@ static int show_word(struct job *job, char *word)
     return show(job, job->modules, address);
 }
 
-/* Whoever writes the addresses may wait for each answer. */
+/*
+ * Whoever writes the addresses may wait for each answer, and counts them: a word that is bad has one, too, and those
+ * after it are not lost. (An object of JSON tells what it answers.)
+ */
 static int show_input(struct job *job)
 {
+    if (isatty(STDIN_FILENO))
+        sp_complain("reading %s from the terminal, up to the end of input (Ctrl-D)",
+                    job->modules == NULL && job->map == NULL ? "FILE+ADDRESS (there is no -e ELF and no -m MAP)"
+                                                             : "addresses");
     char *line = NULL;
     size_t room = 0;
     int status = 0;
-    while (status == 0 && getline(&line, &room, stdin) > 0) {
+    while (getline(&line, &room, stdin) > 0) {
         char *rest = line, *word;
-        while (status == 0 && (word = strsep(&rest, " \t\r\n")) != NULL)
-            if (word[0] != '\0')
-                status = show_word(job, word);
+        while ((word = strsep(&rest, " \t\r\n")) != NULL) {
+            if (word[0] == '\0' || show_word(job, word) == 0)
+                continue;
+            status = SP_EXIT_BAD_INPUT;
+            if (!job->style.json)
+                sp_show_unknown(job->out, &job->style, word);
+        }
         fflush(job->out);
     }
     free(line);

@@ -20,6 +20,9 @@ struct sp_style {
 /* In addr2line's form. */
 void sp_show_text(FILE *out, const struct sp_style *style, const struct sp_symbol *symbol);
 
+/* In the same form, an answer for a word that none could be found for. */
+void sp_show_unknown(FILE *out, const struct sp_style *style, const char *word);
+
 /* As one JSON object on a line of its own. Returns 0, or -1 where memory is short. */
 int sp_show_json(FILE *out, const struct sp_symbol *symbol);
 

@@ -30,6 +30,15 @@ static void show_location(FILE *out, const struct sp_style *style, const struct 
     fputc('\n', out);
 }
 
+void sp_show_unknown(FILE *out, const struct sp_style *style, const char *word)
+{
+    const struct sp_symbol nothing = {.miss = SP_MISS_NONE};
+    const struct sp_location nowhere = {.function = NULL};
+    if (style->addresses)
+        fprintf(out, "%s%s", word, style->pretty ? ": " : "\n");
+    show_location(out, style, &nothing, &nowhere);
+}
+
 void sp_show_text(FILE *out, const struct sp_style *style, const struct sp_symbol *symbol)
 {
     const struct sp_location plain = {.function = symbol->function};

@@ -4,7 +4,9 @@
 import json
 import lzma
 import os
+import pty
 import shutil
+import subprocess
 import sys
 
 from harness import check, equal, finish, folder, must, refused, run, symbols_of
@@ -46,6 +48,38 @@ for option in ("", "-f", "-fi", "-fia", "-fp", "-fps", "-fipa", "-a", "-s"):
 equal(symbolize("-e", "prog", "-fa", text=f"{at} {at}\n\n{at}\n").out, must("addr2line", "-e", "prog", "-fa", at, at, at).out,
       "addresses on standard input")
 equal(symbolize("-f", f"prog+0x{outer[0]:x}").out.splitlines()[0], "outer", "FILE+ADDRESS")
+
+# On standard input a word that is bad has an answer of its own, and those after it have theirs.
+outer_line, unknown = must("addr2line", "-e", "prog", "-fp", at).out, "?? at ??:0\n"
+result = symbolize("-e", "prog", "-fp", text=f"{at} xyz {at}\nnowhere+0x10\n{at}\n")
+check(result.out == outer_line + unknown + outer_line + unknown + outer_line and result.status == 2 and
+      result.err.count("\n") == 2 and "'xyz' is not an address" in result.err and "nowhere: No such file" in result.err,
+      "bad words on standard input: ?? each, the others as ever, status 2 at the end", result)
+result = symbolize("-e", "prog", "-a", text=f"xyz\n{at}\n")
+check(result.out.startswith("xyz\n??:0\n0x") and result.status == 2, "with -a the word is told", result)
+result = symbolize("-e", "prog", "-j", text=f"xyz {at}\n")
+check([json.loads(line)["function"]["name"] for line in result.out.splitlines()] == ["outer"] and result.status == 2,
+      "with -j a bad word has no object", result)
+result = symbolize("-f", text=f"{at} prog+0x{at}\n")
+check(result.out.splitlines()[::2] == ["??", "outer"] and "-e ELF or -m MAP" in result.err and result.status == 2,
+      "an address without a file among those with one", result)
+
+
+def at_terminal(*arguments):
+    """What it says where the addresses come from a terminal, at which nothing is typed but the end of input."""
+    master, terminal = pty.openpty()
+    os.write(master, b"\x04")
+    done = subprocess.run([spwalk, "symbolize", *arguments], stdin=terminal, capture_output=True, text=True)
+    os.close(terminal)
+    os.close(master)
+    return done
+
+
+waits = at_terminal()
+check("reading FILE+ADDRESS" in waits.stderr and waits.returncode == 0, "at a terminal it says what it waits for", waits)
+check("reading addresses" in at_terminal("-e", "prog").stderr, "also with a file")
+check(at_terminal("-e", "prog", at).stderr == "", "not where addresses are arguments")
+equal(symbolize("-e", "prog", text="").err, "", "and not where they come from elsewhere")
 
 # Return addresses: a call that does not return may be a function's last instruction.
 end = sum(last)

@@ -33,9 +33,10 @@ cat >"$work/bin/flamegraph.pl" <<'END'
 cat "$1"
 END
 chmod +x "$work/bin/flamegraph.pl"
-cp "$(ldd "$work/program" | sed -n 's/.*libc\.so\.6 => \([^ ]*\) .*/\1/p')" "$work"
 echo '# none' >"$work/known"
 echo 0x1139 0x1142 >"$work/addresses"
+libc=$(ldd "$work/program" | sed -n 's|.*libc\.so\.6 => \([^ ]*\) .*|\1|p')
+printf '#%d  0x%016x  %s+0x%x\n' 0 0x555555555139 "$work/prog" 0x1139 1 0x7ffff7de71ca "$libc" 0x271ca >"$work/trace"
 fresh() {
     $gcc -g -Wl,--build-id "$work/prog.c" -o "$work/prog"
 }
