@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "imports_patterns.h"
 #include "imports_profile.h"
 #include "imports_run.h"
 #include "output_file.h"
@@ -22,6 +23,7 @@ struct job {
     bool functions;
     uint64_t start_up; /* nanoseconds after the entry into main */
     const char *output, *symbol_lists;
+    struct imports_patterns patterns;
 };
 
 static const char help[] =
@@ -58,7 +60,7 @@ static const struct option long_options[] = {
     {NULL, 0, NULL, 0},
 };
 
-static int add_pattern(char *patterns, const char *pattern)
+static int add_pattern(struct job *job, const char *option, char *patterns, const char *pattern)
 {
     size_t used = strlen(patterns), size = strlen(pattern);
     if (!size || strchr(pattern, '\n'))
@@ -67,6 +69,7 @@ static int add_pattern(char *patterns, const char *pattern)
         return sp_bad_usage("more than %d bytes of patterns", IMPORTS_PATTERNS_MAX);
     memcpy(patterns + used, pattern, size);
     memcpy(patterns + used + size, "\n", 2);
+    imports_patterns_add(&job->patterns, option, pattern);
     return 0;
 }
 
@@ -101,10 +104,10 @@ static int parse(struct job *job, int argc, char **argv)
             job->options.all = 1;
             break;
         case 'f':
-            status = add_pattern(job->options.from, optarg);
+            status = add_pattern(job, "--from", job->options.from, optarg);
             break;
         case 't':
-            status = add_pattern(job->options.to, optarg);
+            status = add_pattern(job, "--to", job->options.to, optarg);
             break;
         case 'F':
             job->functions = true;
@@ -142,7 +145,8 @@ static int is_report(const struct dirent *entry)
     return dot && strcmp(dot, ".report") == 0;
 }
 
-static int read_reports(const char *folder, bool all, struct imports_profiles *profiles)
+static int read_reports(const char *folder, bool all, struct imports_profiles *profiles,
+                        struct imports_patterns *patterns)
 {
     struct dirent **entries;
     int found = scandir(folder, &entries, is_report, NULL), result = found < 0 ? -1 : 0;
@@ -150,7 +154,7 @@ static int read_reports(const char *folder, bool all, struct imports_profiles *p
         char path[8192];
         snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
         if (result == 0)
-            result = imports_profile_add(profiles, path, all);
+            result = imports_profile_add(profiles, path, all, patterns);
         free(entries[i]);
     }
     if (found >= 0)
@@ -211,13 +215,14 @@ static int report(const struct job *job, struct imports_profiles *profiles)
     return result;
 }
 
-static int count(const struct job *job, const char *program, const char *library, char **arguments)
+static int count(struct job *job, const char *program, const char *library, char **arguments)
 {
     struct imports_run run;
     struct imports_profiles profiles = {0};
     if (imports_run(program, arguments, library, &job->options, &run) != 0)
         return SP_EXIT_BAD_INPUT;
-    int result = read_reports(run.folder, job->options.all || *job->options.from, &profiles);
+    bool all = job->options.all || *job->options.from;
+    int result = read_reports(run.folder, all, &profiles, &job->patterns);
     if (result == 0 && profiles.count == 0) {
         sp_complain("%s: it ran, but nothing was counted: libspwalk-imports.so was not loaded into it, or could not "
                     "make and map its file in %s",
@@ -227,6 +232,8 @@ static int count(const struct job *job, const char *program, const char *library
     sp_run_folder_remove(run.folder);
     if (result == 0)
         result = report(job, &profiles);
+    if (result == 0)
+        imports_patterns_complain(&job->patterns, all);
     imports_profiles_free(&profiles);
     return result == 0 ? sp_run_end_as(run.status) : SP_EXIT_BAD_INPUT;
 }
@@ -260,11 +267,14 @@ int sp_command_imports(int argc, char **argv)
 {
     static struct job job = {.options.magic = IMPORTS_MAGIC};
     int status = parse(&job, argc, argv);
-    if (status >= 0)
+    if (status >= 0) {
+        imports_patterns_free(&job.patterns);
         return status;
+    }
     char *program = check_outputs(&job) == 0 ? sp_preload_program(argv[optind]) : NULL;
     char *library = program ? sp_preload_find("imports") : NULL;
     status = library ? count(&job, program, library, argv + optind) : SP_EXIT_BAD_INPUT;
+    imports_patterns_free(&job.patterns);
     free(program);
     free(library);
     return status;

@@ -257,7 +257,8 @@ static void add_imports(struct imports_profile *profile, const struct imports_re
     }
 }
 
-int imports_profile_add(struct imports_profiles *profiles, const char *path, bool all)
+int imports_profile_add(struct imports_profiles *profiles, const char *path, bool all,
+                        struct imports_patterns *patterns)
 {
     struct imports_report_file report;
     if (imports_report_read(path, &report) != 0)
@@ -273,6 +274,7 @@ int imports_profile_add(struct imports_profiles *profiles, const char *path, boo
     profile->is_program_counted = report.header.object_count && report.objects[0].flags & IMPORTS_OBJECT_SELECTED;
     profile->processes += report.header.processes;
     profile->lost += report.header.lost;
+    imports_patterns_see(patterns, &report);
     add_files(profile, &report);
     add_libraries(profile, &report, all);
     add_imports(profile, &report);

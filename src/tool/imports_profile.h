@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "imports/report.h"
+#include "imports_patterns.h"
 
 /* One function or variable that one object imports from one library. */
 struct imports_row {
@@ -89,9 +90,11 @@ struct imports_profiles {
 
 /*
  * Adds a report file to the profile of its program, which is a new one where there is none. all: libraries that the
- * program itself does not need have a row too. Returns 0, or -1 with a line on stderr where the file is damaged.
+ * program itself does not need have a row too. patterns: told which objects there are. Returns 0, or -1 with a line on
+ * stderr where the file is damaged.
  */
-int imports_profile_add(struct imports_profiles *profiles, const char *file, bool all);
+int imports_profile_add(struct imports_profiles *profiles, const char *file, bool all,
+                        struct imports_patterns *patterns);
 
 /* Judges each library, and sorts. start_up: nanoseconds after the entry into main that still are start-up. */
 void imports_profile_judge(struct imports_profile *profile, uint64_t start_up);

@@ -129,6 +129,22 @@ def left_out(shop):
     equal({users[name][0] for name in ("libnever.so", "liblate.so", "libinner.so")}, {"unknown"}, "--from leaves out the program")
 
 
+def unmatched(shop):
+    """A pattern that matches nothing is told, one that matches is not, and the program's exit status stays."""
+    program = build(shop)
+    plain = shop.run([program])
+    for options, told in ((["--to=nothere", "--to=liblate.*"], ["--to=nothere matches no library that was loaded at the start"]),
+                          (["--from=nothere", "--to=*/libnever.so"], ["--from=nothere matches no library that was loaded"]),
+                          (["--from", "nothere", "-t", "neither"], ["--from=nothere matches", "--to=neither matches"]),
+                          (["--from=libouter.*", "--to=libinner.*"], [])):
+        result = shop.run([program], options=options)
+        equal(result.returncode, plain.returncode, f"exit status with {options}")
+        lines = result.stderr.splitlines()[len(plain.stderr.splitlines()):]
+        check(len(lines) == len(told) and all(line.startswith("spwalk imports: " + text) for line, text in zip(lines, told)),
+              f"{options}: {lines}")
+        check(result.report is not None, "the report is made")
+
+
 def many_constructors(shop):
     source, user = shop.folder / "constructors.c", shop.folder / "uses-constructors.c"
     source.write_text("long built;\n" + "".join(f"__attribute__((constructor)) static void build_{i}(void) {{ built++; }}\n" for i in range(40)) +
@@ -274,6 +290,7 @@ def main():
         tests.run("--start-up", start_up, shop)
         tests.run("counts and order", counts, shop)
         tests.run("what --to and --from leave out", left_out, shop)
+        tests.run("patterns that match nothing", unmatched, shop)
         tests.run("more constructors than are named", many_constructors, shop)
         tests.run("symbol lists", symbol_lists, shop)
         tests.run("text and CSV", forms, shop)
