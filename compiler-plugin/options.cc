@@ -24,7 +24,12 @@ void parse_options(const plugin_name_args *info)
     for (int i = 0; i < info->argc; i++) {
         const plugin_argument &argument = info->argv[i];
         if (strcmp(argument.key, "verbose") == 0) {
-            options.report = open_report(argument.value);
+            if (argument.value != nullptr && *argument.value == '\0')
+                error("spwalk: %<-fplugin-arg-%s-verbose=%> needs a file to append to; without %<=%> it lists to "
+                      "standard error",
+                      info->base_name);
+            else
+                options.report = open_report(argument.value);
         } else {
             error("spwalk: unknown argument %<-fplugin-arg-%s-%s%>; known is %<-fplugin-arg-%s-verbose[=FILE]%>",
                   info->base_name, argument.key, info->base_name);

@@ -23,6 +23,7 @@ check "-m32" refuses "frame words are for x86-64 code only" -m32
 check "-mx32" refuses "frame words are for x86-64 code only" -mx32
 check "unknown argument" refuses "unknown argument" -fplugin-arg-spwalk-verbos
 check "unknown argument with a value" refuses "unknown argument" -fplugin-arg-spwalk-lists=all
+check "a report in a file without a name" refuses "needs a file to append to" -fplugin-arg-spwalk-verbose=
 check "a report that cannot be written" refuses "cannot append to" -fplugin-arg-spwalk-verbose=/nonexistent/report
 
 for other in "$here"/../gcc-*/spwalk.so; do
