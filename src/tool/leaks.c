@@ -52,7 +52,8 @@ static const char help[] =
     "      --dumps=N             of N blocks of each stack (1)\n"
     "      --min-size=N          record no block smaller than N bytes\n"
     "      --sample=N            record one block in N\n"
-    "      --start-disabled      record nothing until the program calls sp_leaks_enable\n"
+    "      --start-disabled      record nothing until the program calls sp_leaks_enable_all, or sp_leaks_enable\n"
+    "                            for the thread that calls it\n"
     "      --free-stacks         keep the stacks of calls that free too, for double frees\n"
     "      --no-guard            no guard word after each block\n"
     "      --signal=N            report what is held when signal N comes; 0: none (12, SIGUSR2)\n"
@@ -152,11 +153,12 @@ static int set_shown(struct job *job, const char *text)
         while (i < 4 && (strlen(names[i].name) != length || strncmp(names[i].name, word, length) != 0))
             i++;
         if (i == 4)
-            return sp_bad_usage("'%s' does not consist of definite, indirect, reachable and all", text);
+            return sp_bad_usage("'%.*s' is not a class of blocks: definite, indirect, reachable or all", (int)length,
+                                word);
         job->shown |= names[i].bits;
         word += length + (word[length] == ',');
     }
-    return job->shown ? 0 : sp_bad_usage("--show needs a class");
+    return job->shown ? 0 : sp_bad_usage("--show needs a class of blocks: definite, indirect, reachable or all");
 }
 
 static int set_form(struct job *job, const char *name)

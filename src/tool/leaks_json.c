@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "leaks_profile.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,21 +141,38 @@ static char *stack_key(const json_t *leak)
     return key;
 }
 
+/* The document in a file, or NULL with a line on stderr. */
+static json_t *document_of(const char *path)
+{
+    json_error_t error;
+    errno = 0;
+    FILE *file = fopen(path, "re");
+    json_t *document = file == NULL ? NULL : json_loadf(file, 0, &error);
+    if (document == NULL && (file == NULL || ferror(file)))
+        sp_complain("%s: %s", path, strerror(errno));
+    else if (document == NULL)
+        sp_complain("%s: not a JSON report of spwalk leaks: line %d: %s", path, error.line, error.text);
+    else if (!json_is_array(json_object_get(document, "reports"))) {
+        sp_complain("%s: not a JSON report of spwalk leaks: it has no reports", path);
+        json_decref(document);
+        document = NULL;
+    }
+    if (file != NULL)
+        fclose(file);
+    return document;
+}
+
 /* Adds up the leaks of all reports of a document by their stacks: key -> [count, bytes]. The last report of each
  * process counts. */
 static json_t *sums_of(const char *path)
 {
-    json_error_t error;
-    json_t *document = json_load_file(path, 0, &error), *sums = json_object(), *latest = json_object();
+    json_t *document = document_of(path);
+    if (document == NULL)
+        return NULL;
+    json_t *sums = json_object(), *latest = json_object();
     json_t *reports = json_object_get(document, "reports"), *report, *leak;
     size_t i, j;
     const char *process;
-    if (!json_is_array(reports)) {
-        sp_complain("%s: not a JSON report of spwalk leaks%s%s", path, document ? "" : ": ",
-                    document ? "" : error.text);
-        json_decref(document);
-        return NULL;
-    }
     json_array_foreach(reports, i, report)
     {
         char name[32];

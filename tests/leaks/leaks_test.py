@@ -223,8 +223,8 @@ def folded():
     check(lines[0].endswith(";main;leak_malloc 60"), lines[0])
 
 
-def asks(case, expected, output="", reports=1):
-    found, printed = run("asks", case, status=0)
+def asks(case, expected, output="", reports=1, options=()):
+    found, printed = run("asks", case, status=0, options=options)
     equal(printed, output, "output")
     equal(len(found), reports, "reports")
     equal([sorted(sum((report_sizes(leak) for leak in report["leaks"]), [])) for report in found], expected, "sizes")
@@ -272,6 +272,25 @@ def compare():
     more = subprocess.run([SPWALK, "leaks", "--compare", str(paths[0]), str(paths[1])], capture_output=True, text=True)
     equal(more.returncode, 1, "more")
     check("-60 bytes in -5 blocks" in more.stdout and "+10 bytes in +1 blocks" in more.stdout, more.stdout)
+
+
+def bad_input():
+    """One line that names what is wrong with what, and status 2."""
+    (FOLDER / "text").write_text("not JSON\n")
+    (FOLDER / "other.json").write_text("{}\n")
+    for arguments, line in (
+            (["--compare", "nowhere", "nowhere"], "nowhere: No such file or directory"),
+            (["--compare", str(FOLDER), "nowhere"], f"{FOLDER}: Is a directory"),
+            (["--compare", str(FOLDER / "text"), "nowhere"],
+             f"{FOLDER}/text: not a JSON report of spwalk leaks: line 1: '[' or '{{' expected near 'not'"),
+            (["--compare", str(FOLDER / "other.json"), "nowhere"],
+             f"{FOLDER}/other.json: not a JSON report of spwalk leaks: it has no reports"),
+            (["--show=definite,foo", "--", "true"], "'foo' is not a class of blocks: definite, indirect, reachable or all"),
+            (["--show=", "--", "true"], "--show needs a class of blocks: definite, indirect, reachable or all")):
+        result = subprocess.run([SPWALK, "leaks", *arguments], capture_output=True, text=True)
+        equal((result.returncode, result.stdout), (2, ""), f"{arguments}")
+        equal(result.stderr.split(";")[0].rstrip("\n"), "spwalk leaks: " + line, f"{arguments}")
+        equal(result.stderr.count("\n"), 1, f"lines of {arguments}")
 
 
 def ending(case, status, sizes, told=""):
@@ -351,6 +370,8 @@ tests.run("suppressions", suppression)
 tests.run("size floor, start disabled, frames, rings, no scan", choices)
 tests.run("folded stacks", folded)
 tests.run("enable, disable, restore", asks, "disable", [[1, 4, 16, 64]])
+tests.run("started disabled: enabled for a thread, for all", asks, "disable", [[16, 64]], "", 1, ["--start-disabled"])
+tests.run("bad input", bad_input)
 tests.run("count", asks, "count", [[10, 20]], "2 30\n")
 tests.run("report now, mark all as reported", asks, "now", [[10], [20]], "", 2)
 tests.run("report by a signal", asks, "signal", [[10], [10, 20]], "", 2)
