@@ -58,14 +58,14 @@ void sp_ahead_look(struct sp_ahead *ahead, const struct sp_kept_row *row, unsign
     if (first == end)
         return;
     int to = end - 1 - first <= room ? end - 1 : first + room;
+    const int lowest = sp_kept_sp(row, (unsigned)first) >= sp + 8 ? first : first + 1;
     /* The slots ascend: where the last can be read, all can that are not below sp. The walk itself is not there yet. */
-    if (to != first) {
+    if (to >= lowest) {
         struct sp_bounds further = *bounds;
         if (!sp_bounds_hold(&further, sp_kept_sp(row, (unsigned)to) - 8))
             return;
     }
 
-    const int lowest = sp_kept_sp(row, (unsigned)first) >= sp + 8 ? first : first + 1;
     int i = to;
     for (;;) {
         while (i >= lowest + BLOCK - 1 && is_block_plain(&row->slot[i - BLOCK + 1], &row->pc[i - BLOCK + 1]))

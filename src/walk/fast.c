@@ -75,15 +75,16 @@ static INLINE struct first leave_first(const struct sp_start *start, uintptr_t l
 static INLINE int stride(const struct sp_start *start, const struct sp_sink *sink, const struct sp_kept_row *row,
                          struct sp_progress *progress)
 {
-    const struct sp_stacks *stacks = &sp_thread.stacks;
-    const uintptr_t last = stacks->own_hi - 8;
+    struct sp_bounds bounds;
+    sp_progress_begin(progress, start);
+    if (!sp_bounds_of_own(start->sp, &sp_thread.stacks, &bounds) || start->sp > bounds.last)
+        return 0;
+
+    const uintptr_t last = bounds.last;
     struct sp_run run = {start->pc, start->sp, sp_modules_program_coverage(), last};
     int n = 0;
-    sp_progress_begin(progress, start);
-    if (start->sp < stacks->own_lo || start->sp > last)
-        return 0;
     if (start->interrupted) {
-        struct first first = leave_first(start, stacks->own_lo, last);
+        struct first first = leave_first(start, bounds.lo, last);
         if (first.caller_sp == 0 || sink->max == 1 || first.caller_sp > last)
             return 0;
         if (sp_rule_slot(first.rule) != 0)

@@ -23,13 +23,19 @@ static struct sp_frame frames[MOST];
 static enum sp_end end;
 
 /* Interrupted at the leaf's first instruction, with SP at `sp`. */
-static int walk_from(const uint64_t *sp, const uint64_t *rbp, int max)
+static ucontext_t interrupted_at(const uint64_t *sp, const uint64_t *rbp)
 {
     ucontext_t context;
     memset(&context, 0, sizeof context);
     context.uc_mcontext.gregs[REG_RIP] = (greg_t)PC(code_leaf);
     context.uc_mcontext.gregs[REG_RSP] = (greg_t)sp;
     context.uc_mcontext.gregs[REG_RBP] = (greg_t)rbp;
+    return context;
+}
+
+static int walk_from(const uint64_t *sp, const uint64_t *rbp, int max)
+{
+    ucontext_t context = interrupted_at(sp, rbp);
     memset(frames, 0xee, sizeof frames);
     end = (enum sp_end)99;
     return sp_walk(&context, frames, max, &end);
@@ -235,10 +241,7 @@ START_TEST(rbx_is_followed_by_a_full_walk)
     s[4] = PC(code_rbx_return);
     s[7] = 0x1234;
     s[8] = PC(code_first_return);
-    ucontext_t context;
-    memset(&context, 0, sizeof context);
-    context.uc_mcontext.gregs[REG_RIP] = (greg_t)PC(code_leaf);
-    context.uc_mcontext.gregs[REG_RSP] = (greg_t)s;
+    ucontext_t context = interrupted_at(s, NULL);
     context.uc_mcontext.gregs[REG_RBX] = (greg_t)(s + 7);
     for (int i = 0; i < 3; i++) {
         ck_assert_int_eq(sp_walk(&context, frames, MOST, &end), 4);
@@ -311,10 +314,58 @@ START_TEST(words_that_are_cut_off_are_unreadable)
 }
 END_TEST
 
+/* A page, and behind it one that is mapped or not. */
+static uint64_t *map_end_of_page(char **pages)
+{
+    *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(*pages, MAP_FAILED);
+    return (uint64_t *)(*pages + 4096);
+}
+
+/* What is remembered of a stack lies where a shorter one in its place has no page: its outermost frame alone does. */
+START_TEST(a_stack_in_the_place_of_a_longer_one)
+{
+    char *pages;
+    uint64_t *s = map_end_of_page(&pages) - 7;
+    void *pcs[MOST];
+    s[0] = PC(code_covered_return);
+    s[1] = WORD;
+    s[4] = PC(code_covered_return);
+    s[5] = WORD;
+    s[8] = PC(code_first_return);
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(walk_from(s, NULL, MOST), 4);
+    ck_assert_int_eq(mprotect(pages + 4096, 4096, PROT_NONE), 0);
+    s[6] = PC(code_covered_return);
+    ucontext_t context = interrupted_at(s + 6, NULL);
+    ck_assert_int_eq(sp_backtrace_context(&context, pcs, MOST), 2);
+    ck_assert_int_eq(walk_from(s + 6, NULL, MOST), 2);
+    ck_assert_int_eq(end, SP_END_UNREADABLE);
+    munmap(pages, 8192);
+}
+END_TEST
+
+static const uintptr_t wild[] = {
+    0, 1, 8, 0xfff, UINT64_C(0x800000000000), ~UINT64_C(0), ~UINT64_C(0) - 7, UINT64_C(0xffff800000000000)};
+
+/* A thread that has walked on stacks other than its own only, each time on another: its walks are not kept any more. */
+START_TEST(a_wild_sp_where_no_walk_is_kept)
+{
+    void *pcs[MOST];
+    for (int i = 0; i < 8; i++) {
+        uint64_t *s = lay_mixed_stack() + 16 * i;
+        memmove(s, stack + 100, 13 * sizeof *s);
+        ck_assert_int_eq(walk_from(s, NULL, MOST), 5);
+    }
+    for (unsigned i = 0; i < sizeof wild / sizeof wild[0]; i++) {
+        ucontext_t context = interrupted_at((const uint64_t *)wild[i], NULL);
+        ck_assert_int_eq(sp_backtrace_context(&context, pcs, MOST), 1);
+    }
+}
+END_TEST
+
 START_TEST(an_unaligned_or_wild_sp_is_no_fault)
 {
-    static const uintptr_t wild[] = {
-        0, 1, 8, 0xfff, UINT64_C(0x800000000000), ~UINT64_C(0), ~UINT64_C(0) - 7, UINT64_C(0xffff800000000000)};
     for (unsigned i = 0; i < sizeof wild / sizeof wild[0]; i++) {
         ck_assert_int_eq(walk_from((const uint64_t *)wild[i], NULL, MOST), 1);
         ck_assert(end == SP_END_UNREADABLE || end == SP_END_NO_PROGRESS);
@@ -364,6 +415,8 @@ int main(void)
     tcase_add_test(tcase, code_that_nothing_describes_has_no_rule);
     tcase_add_test(tcase, a_stack_that_is_cut_off_is_unreadable);
     tcase_add_test(tcase, words_that_are_cut_off_are_unreadable);
+    tcase_add_test(tcase, a_stack_in_the_place_of_a_longer_one);
+    tcase_add_test(tcase, a_wild_sp_where_no_walk_is_kept);
     tcase_add_test(tcase, an_unaligned_or_wild_sp_is_no_fault);
     tcase_add_test(tcase, a_flipped_bit_is_no_fault);
     Suite *suite = suite_create("walk of arrays");
