@@ -109,10 +109,17 @@ bool sp_ahead_is_met(struct sp_ahead *ahead, const struct sp_kept_row *row, uint
     return false;
 }
 
-void sp_ahead_keep_plain(struct sp_ahead *ahead, const struct sp_kept_row *row)
+void sp_ahead_keep_by_rbp(struct sp_ahead *ahead, const struct sp_kept_row *row, uintptr_t rbp_at)
 {
+    uintptr_t sp = sp_kept_sp(row, ahead->next);
     for (unsigned i = ahead->next + 1; i <= ahead->to; i++) {
-        if (!sp_kept_is_plain(row, i)) {
+        if (sp_kept_is_plain(row, i))
+            continue;
+        uintptr_t at = sp_kept_sp(row, i - 1) - 8 * (uintptr_t)row->other[i].rbp_below;
+        /* Further out, rbp is not saved further in. */
+        if (at >= sp)
+            return;
+        if (at != rbp_at) {
             ahead->to = i - 1;
             return;
         }

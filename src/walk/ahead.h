@@ -17,7 +17,8 @@ struct sp_ahead {
     unsigned next; /* the innermost frame that the walk may come to and then goes on to `to` */
     unsigned to;
     unsigned stride;  /* of the looks at later frames, where it did not come to `next` */
-    uintptr_t rbp_at; /* the lowest place at which an rbp was read, for a frame after `next`; UINTPTR_MAX: none was */
+    uintptr_t rbp_at; /* the lowest place at which an rbp was read, for `next` or a frame after it; UINTPTR_MAX:
+                         none was */
 };
 
 /*
@@ -32,8 +33,11 @@ void sp_ahead_look(struct sp_ahead *ahead, const struct sp_kept_row *row, unsign
 bool sp_ahead_is_met(struct sp_ahead *ahead, const struct sp_kept_row *row, uintptr_t pc, uintptr_t sp,
                      bool interrupted);
 
-/* Shortens what is ahead to frames that are plainly come to. */
-void sp_ahead_keep_plain(struct sp_ahead *ahead, const struct sp_kept_row *row);
+/*
+ * The walk is at ahead->next, whose rbp is saved at rbp_at. Shortens what is ahead to the frames that are come to
+ * plainly, by that rbp, or by one that is saved in the frames ahead.
+ */
+void sp_ahead_keep_by_rbp(struct sp_ahead *ahead, const struct sp_kept_row *row, uintptr_t rbp_at);
 
 /*
  * The row's pcs from its first frame on, where the walk is, if there are no more than max, each still is plainly come

@@ -117,8 +117,8 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
                 rbp_at = find_rbp(recording->new_row, recording->at, unasked, sp, rbp_at);
                 unasked = 0;
                 row = recording->old_row;
-                if (ahead.rbp_at < sp && ahead.rbp_at != rbp_at)
-                    sp_ahead_keep_plain(&ahead, row);
+                if (ahead.rbp_at < sp)
+                    sp_ahead_keep_by_rbp(&ahead, row, rbp_at);
                 sp_kept_put(row, ahead.next, pc, sp, way);
                 int count = (int)(ahead.to - ahead.next);
                 if (count > max - n - 1)

@@ -220,6 +220,35 @@ START_TEST(rbp_is_followed_through_its_saves)
 }
 END_TEST
 
+/* The one frame that saved rbp for those further out is none that does any more, and the rest is as it was. */
+START_TEST(an_rbp_that_is_saved_elsewhere_now)
+{
+    memset(stack, 0, sizeof stack);
+    uint64_t *s = stack + 50;
+    s[0] = PC(code_rbp_return);
+    s[3] = (uint64_t)(s + 11);
+    s[4] = PC(code_covered_return);
+    s[5] = WORD;
+    s[8] = PC(code_rbp_return);
+    s[11] = (uint64_t)(s + 19);
+    s[12] = PC(code_covered_return);
+    s[13] = WORD;
+    s[16] = PC(code_rbp_return);
+    s[20] = PC(code_first_return);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(walk_from(s, s + 3, MOST), 7);
+        expect_frame(6, PC(code_first_return), s + 21, 0, SP_RULE_CFI);
+        ck_assert_int_eq(end, SP_END_OUTERMOST);
+    }
+    s[8] = PC(code_plain_return);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(walk_from(s, s + 3, MOST), 6);
+        expect_frame(5, PC(code_rbp_return), s + 17, 0, SP_RULE_NONE);
+        ck_assert_int_eq(end, SP_END_NO_PROGRESS);
+    }
+}
+END_TEST
+
 START_TEST(an_rbp_below_sp_makes_no_progress)
 {
     memset(stack, 0, sizeof stack);
@@ -409,6 +438,7 @@ int main(void)
     tcase_add_test(tcase, a_word_counts_only_where_code_is_covered);
     tcase_add_test(tcase, a_damaged_length_ends_marked);
     tcase_add_test(tcase, rbp_is_followed_through_its_saves);
+    tcase_add_test(tcase, an_rbp_that_is_saved_elsewhere_now);
     tcase_add_test(tcase, an_rbp_below_sp_makes_no_progress);
     tcase_add_test(tcase, rbx_is_followed_by_a_full_walk);
     tcase_add_test(tcase, a_return_address_to_nowhere_has_no_rule);
