@@ -8,9 +8,11 @@
  *
  * The three yield the same frames; each is only faster than the one before where it applies.
  */
+#include "walk/general.h"
+
 #include "walk/load.h"
-#include "walk/progress.h"
 #include "walk/run.h"
+#include "walk/short.h"
 #include "walk/step.h"
 #include "word/word.h"
 
@@ -327,26 +329,51 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
     return n;
 }
 
-int sp_walk_pcs(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end,
-                const struct sp_progress *progress)
+int sp_walk_pcs(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end, struct sp_memory *memory)
 {
-    return walk(start, sink->pcs, NULL, sink->max, end, NULL, progress);
+    struct sp_progress progress;
+    if (memory != NULL) {
+        int n = sp_stride(start, sink, &memory->rows[memory->current], &progress);
+        sp_memory_give_back(memory);
+        if (n != 0) {
+            *end = SP_END_OUTERMOST;
+            return n;
+        }
+    } else {
+        sp_progress_begin(&progress, start);
+    }
+    return walk(start, sink->pcs, NULL, sink->max, end, NULL, &progress);
 }
 
-int sp_walk_frames(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end,
-                   const struct sp_progress *progress)
+int sp_walk_frames(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end)
 {
-    return walk(start, NULL, sink->frames, sink->max, end, NULL, progress);
+    struct sp_progress progress;
+    sp_progress_begin(&progress, start);
+    return walk(start, NULL, sink->frames, sink->max, end, NULL, &progress);
 }
 
 int sp_walk_and_keep_pcs(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end,
-                         const struct sp_progress *progress, struct sp_recording *recording)
+                         struct sp_memory *memory)
 {
-    return walk(start, sink->pcs, NULL, sink->max, end, recording, progress);
+    struct sp_recording recording;
+    struct sp_progress progress;
+    sp_recording_begin(&recording, memory);
+    int n = sp_splice(start, sink, &recording, &progress);
+    if (n != 0) {
+        *end = SP_END_OUTERMOST;
+        return n;
+    }
+    return walk(start, sink->pcs, NULL, sink->max, end, &recording, &progress);
 }
 
 int sp_walk_and_keep_frames(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end,
-                            const struct sp_progress *progress, struct sp_recording *recording)
+                            struct sp_memory *memory)
 {
-    return walk(start, NULL, sink->frames, sink->max, end, recording, progress);
+    struct sp_recording recording;
+    struct sp_progress progress;
+    sp_recording_begin(&recording, memory);
+    sp_progress_begin(&progress, start);
+    struct sp_bounds bounds = sp_bounds_of(start->sp, &sp_thread.stacks);
+    sp_ahead_look(&progress.ahead, recording.old_row, recording.old_row->first, sink->max - 1, start->sp, &bounds);
+    return walk(start, NULL, sink->frames, sink->max, end, &recording, &progress);
 }

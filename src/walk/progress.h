@@ -38,16 +38,6 @@ static inline void sp_progress_begin(struct sp_progress *progress, const struct 
     progress->ahead.sp = UINTPTR_MAX;
 }
 
-/* The walk goes on from there. Returns -1 where it must be a full one. */
-int sp_walk_pcs(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end,
-                const struct sp_progress *progress);
-int sp_walk_frames(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end,
-                   const struct sp_progress *progress);
-int sp_walk_and_keep_pcs(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end,
-                         const struct sp_progress *progress, struct sp_recording *recording);
-int sp_walk_and_keep_frames(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end,
-                            const struct sp_progress *progress, struct sp_recording *recording);
-
 /* The pcs of `count` frames from `from` on; where not all are plainly come to, are_plain is false. */
 static inline __attribute__((always_inline)) void sp_kept_put_pcs(void **pcs, const struct sp_kept_row *row,
                                                                   unsigned from, int count, bool are_plain)

@@ -16,39 +16,21 @@
 enum { SP_NOT_REUSED = UINT32_MAX };
 
 struct sp_recording {
-    struct sp_memory *memory; /* NULL: nothing is kept */
+    struct sp_memory *memory;
     struct sp_kept_row *old_row, *new_row;
     unsigned at;     /* where the next new frame goes; SP_KEPT_PLACES - 1: the new row is full */
     unsigned reused; /* the old frame where the walk came onto the old row, or SP_NOT_REUSED */
     unsigned last;   /* the old frame that it is on, or ended on, where it is on the old row */
 };
 
-/* A recording in memory that the walk has. */
-static inline void sp_recording_set(struct sp_recording *recording, struct sp_memory *memory)
+/* A recording in the thread's memory, which the walk has. */
+static inline void sp_recording_begin(struct sp_recording *recording, struct sp_memory *memory)
 {
     recording->memory = memory;
     recording->old_row = &memory->rows[memory->current];
     recording->new_row = &memory->rows[memory->current ^ 1];
     recording->at = SP_KEPT_ROOM;
     recording->reused = SP_NOT_REUSED;
-}
-
-/*
- * Takes the thread's memory; recording->memory is NULL where there is none, or where keeping this walk is not worth its
- * time: a thread whose stacks are new each time keeps one walk in a few only, to see whether that has changed.
- */
-static inline void sp_recording_begin(struct sp_recording *recording, uintptr_t walker_sp)
-{
-    struct sp_memory *memory = sp_memory_take(walker_sp);
-    recording->memory = NULL;
-    if (memory == NULL)
-        return;
-    if (memory->unkept == 0) {
-        sp_recording_set(recording, memory);
-    } else {
-        memory->unkept--;
-        sp_memory_give_back(memory);
-    }
 }
 
 /* The walk leaves the old row after frame `last`: the frames that it was on there become new ones. */

@@ -51,6 +51,17 @@ exports_nothing() {
 }
 check 'libspwalk-imports.so exports nothing' exports_nothing
 
+# In a handler no call is to enter the dynamic linker.
+binds_at_load() {
+    for library in libspwalk.so libspwalk-symbols.so libspwalk-execinfo.so libspwalk-leaks.so libspwalk-imports.so; do
+        readelf -dW "$prefix/$libdir/$library" | grep -q BIND_NOW && continue
+        readelf -rW "$prefix/$libdir/$library" | grep JUMP_SLO | sed "s/^/$library: /"
+    done >"$work/lazy"
+    cat "$work/lazy"
+    [ ! -s "$work/lazy" ]
+}
+check 'what is called in handlers is bound when it is loaded' binds_at_load
+
 # What the archives define for others begins with sp_, too: they share a program's names.
 archive_names() {
     for archive in libspwalk.a libspwalk-symbols.a; do
