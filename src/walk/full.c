@@ -245,7 +245,7 @@ static enum sp_step_result step_by_any(struct full_walk *walk)
     struct sp_cfi_row row;
     struct sp_row_conditions conditions;
     uintptr_t lo, hi;
-    if (!sp_modules_get(lookup, &known)) {
+    if (!sp_known_get(lookup, &known)) {
         known = (struct sp_known_module){.module = {.phnum = 0}};
         if (!sp_find_row_without_module(pc, walk->interrupted, &row, &conditions))
             return SP_STEP_NO_RULE;

@@ -163,7 +163,7 @@ static void void_what_was_remembered(void)
     sp_rules_forget();
 }
 
-bool sp_modules_get(uintptr_t address, struct sp_known_module *known)
+bool sp_known_get(uintptr_t address, struct sp_known_module *known)
 {
     uint32_t used = __atomic_load_n(&slots_used, __ATOMIC_ACQUIRE);
     struct sp_known_module now;

@@ -29,7 +29,7 @@ struct sp_known_module {
  * Async-signal-safe and thread-safe: a handler that lands in the midst of a module's being recorded works from a copy
  * of its own. May map memory for a module not seen before.
  */
-bool sp_modules_get(uintptr_t address, struct sp_known_module *known);
+bool sp_known_get(uintptr_t address, struct sp_known_module *known);
 
 /* Goes up each time a module is found to have been replaced: what was remembered of volatile modules is then void. */
 extern uint32_t sp_modules_generation;

@@ -23,7 +23,7 @@ struct call_site {
 static bool find_call(uintptr_t return_address, struct call_site *site)
 {
     uintptr_t lo, hi;
-    site->has_module = sp_modules_get(return_address - 1, &site->known);
+    site->has_module = sp_known_get(return_address - 1, &site->known);
     if (site->has_module) {
         if (!sp_module_segment(&site->known.module, return_address - 1, PF_R | PF_X, &lo, &hi))
             return false;
@@ -62,7 +62,7 @@ static bool find_target(const struct call_site *site, uintptr_t *target)
         return false;
     struct sp_known_module known;
     uintptr_t lo, hi;
-    if (!sp_modules_get(*target, &known) || !sp_module_segment(&known.module, *target, PF_R | PF_X, &lo, &hi))
+    if (!sp_known_get(*target, &known) || !sp_module_segment(&known.module, *target, PF_R | PF_X, &lo, &hi))
         return false;
     uintptr_t slot = sp_code_read_stub(*target, hi);
     return slot == 0 || read_slot(&known.module, slot, target);
@@ -81,7 +81,7 @@ static bool is_returned_to_by_design(uintptr_t address)
 {
     struct sp_known_module known;
     uintptr_t lo, hi;
-    if (!sp_modules_get(address, &known) || !sp_module_segment(&known.module, address, PF_R | PF_X, &lo, &hi))
+    if (!sp_known_get(address, &known) || !sp_module_segment(&known.module, address, PF_R | PF_X, &lo, &hi))
         return false;
     const uint8_t *code = (const uint8_t *)address;
     return sp_is_restorer(address, hi) || (hi - address >= 3 && code[0] == 0x48 && code[1] == 0x89 && code[2] == 0xdc);
@@ -113,7 +113,7 @@ bool sp_is_code(uintptr_t address)
 {
     struct sp_known_module known;
     uintptr_t lo, hi;
-    return sp_modules_get(address, &known) && sp_module_segment(&known.module, address, PF_R | PF_X, &lo, &hi);
+    return sp_known_get(address, &known) && sp_module_segment(&known.module, address, PF_R | PF_X, &lo, &hi);
 }
 
 bool sp_row_is_eh_return(const struct sp_cfi_row *row)
@@ -128,7 +128,7 @@ static bool calls_eh_return(uintptr_t return_address)
     struct sp_known_module known;
     struct sp_cfi_row row;
     uintptr_t target;
-    return find_call(return_address, &site) && find_target(&site, &target) && sp_modules_get(target, &known) &&
+    return find_call(return_address, &site) && find_target(&site, &target) && sp_known_get(target, &known) &&
            sp_cfi_find_row(&known.tables, target, &row) == SP_CFI_OK &&
            sp_cfi_find_row(&known.tables, row.function_hi - 1, &row) == SP_CFI_OK && sp_row_is_eh_return(&row);
 }

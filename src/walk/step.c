@@ -45,7 +45,7 @@ static bool check_module(struct sp_cursor *cursor, uintptr_t address)
         return true;
     uint32_t generation = __atomic_load_n(&sp_modules_generation, __ATOMIC_ACQUIRE);
     struct sp_known_module known;
-    if (!sp_modules_get(address, &known) || generation != __atomic_load_n(&sp_modules_generation, __ATOMIC_ACQUIRE))
+    if (!sp_known_get(address, &known) || generation != __atomic_load_n(&sp_modules_generation, __ATOMIC_ACQUIRE))
         return false;
     cursor->checked_lo = known.module.lo;
     cursor->checked_hi = known.module.hi;
@@ -71,7 +71,7 @@ bool sp_step_confirm_word(uintptr_t pc, uintptr_t sp)
 {
     struct sp_known_module known;
     struct sp_cfi_row row;
-    if (!sp_modules_get(pc - 1, &known) || !sp_covered(&known.coverage, pc - 1))
+    if (!sp_known_get(pc - 1, &known) || !sp_covered(&known.coverage, pc - 1))
         return true;
     uint64_t word = sp_load(sp);
     if (!sp_word_is_plausible(word) || known.tables.hdr == 0 ||
@@ -111,7 +111,7 @@ static sp_rule find_rule(struct sp_cursor *cursor)
 {
     uintptr_t lookup = sp_lookup_address(cursor->pc, cursor->interrupted);
     struct sp_known_module known;
-    if (!sp_modules_get(lookup, &known))
+    if (!sp_known_get(lookup, &known))
         return rule_without_module(cursor);
     if (known.is_volatile) {
         cursor->checked_lo = known.module.lo;
@@ -188,7 +188,7 @@ static enum sp_step_result step_by_row(struct sp_cursor *cursor)
     struct sp_cfi_row row;
     struct sp_row_conditions conditions;
     uintptr_t lookup = sp_lookup_address(cursor->pc, cursor->interrupted);
-    if (!sp_modules_get(lookup, &known))
+    if (!sp_known_get(lookup, &known))
         return SP_STEP_FULL_WALK;
     if (!sp_find_row(cursor->pc, cursor->interrupted, &known, &row, &conditions))
         return SP_STEP_NO_RULE;
@@ -265,7 +265,7 @@ static enum sp_step_result prove(const struct sp_cursor *frame, const struct sp_
     struct sp_cfi_row row;
     struct sp_row_conditions conditions;
     /* What is from code has been held against the code's own conditions. */
-    if (!sp_modules_get(frame->pc, &known) || !sp_find_row(frame->pc, true, &known, &row, &conditions) ||
+    if (!sp_known_get(frame->pc, &known) || !sp_find_row(frame->pc, true, &known, &row, &conditions) ||
         conditions.is_from_code)
         return SP_STEP_CALLER;
     enum sp_call_site site = sp_call_site(cursor->pc, row.function_lo, row.function_hi, &cursor->bounds);

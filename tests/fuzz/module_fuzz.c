@@ -124,16 +124,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     struct sp_known_module known;
     uintptr_t address = module_lo + setting.address;
-    if (sp_modules_get(address, &known) != (address >= module_lo && address < module_hi))
+    if (sp_known_get(address, &known) != (address >= module_lo && address < module_hi))
         abort();
     if (address < module_hi) {
         check(&known);
         /* From what was recorded. */
-        if (!sp_modules_get(address, &known))
+        if (!sp_known_get(address, &known))
             abort();
         check(&known);
     }
-    if (sp_modules_get(module_hi, &known) || sp_modules_get(module_lo - 1, &known))
+    if (sp_known_get(module_hi, &known) || sp_known_get(module_lo - 1, &known))
         abort();
     return 0;
 }

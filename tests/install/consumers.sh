@@ -35,6 +35,8 @@ every() (
 )
 check 'every function of spwalk.h and spwalk_symbols.h, by the flags of spwalk-symbols alone' \
     every '' "$(pkg-config --cflags --libs spwalk-symbols)"
+check 'every function of spwalk.h and spwalk_symbols.h, linked with -static' \
+    every -static "$(pkg-config --static --cflags --libs spwalk spwalk-symbols)"
 
 both_run() {
     "$1/consumer-c" && "$1/consumer-cpp"

@@ -71,6 +71,17 @@ archive_names() {
 }
 check 'the archives take no name that does not begin with sp_' archive_names
 
+# Who links with both gets one definition of a name that both have: it must be of a source that is a part of both.
+shared_names() {
+    for archive in libspwalk.a libspwalk-symbols.a; do
+        nm -A --defined-only --extern-only "$prefix/$libdir/$archive" | sed 's/^.*:\([^:]*\):[0-9a-f]* . \(.*\)$/\2 \1/' |
+            sort -u >"$work/$archive.names"
+        [ -s "$work/$archive.names" ] || return
+    done
+    join "$work/libspwalk.a.names" "$work/libspwalk-symbols.a.names" | awk '$2 != $3 { print; bad = 1 } END { exit bad }'
+}
+check 'what both archives define is the same in both' shared_names
+
 pages_describe_what_is_declared() {
     for header in spwalk.h spwalk_symbols.h spwalk_leaks.h; do
         declared $header || return
