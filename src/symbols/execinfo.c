@@ -14,7 +14,7 @@ __asm__(".text\n"
         ".type backtrace, @function\n"
         "backtrace:\n"
         "    .cfi_startproc\n"
-        "    jmp sp_backtrace@PLT\n"
+        "    jmp *sp_backtrace@GOTPCREL(%rip)\n"
         "    .cfi_endproc\n"
         ".size backtrace, . - backtrace\n");
 
