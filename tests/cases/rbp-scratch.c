@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -65,7 +66,9 @@ static NOINLINE void try_all(void)
         EXPECT(walked.end == SP_END_OUTERMOST && walked.n == here.n + 1 && walk_ends_with(&walked, &here, 1),
                "rbp %#lx: %d frames, end: %s", (unsigned long)rbp, walked.n, sp_end_name(walked.end));
         misled(rbp);
-        EXPECT(walked.end != SP_END_OUTERMOST, "misled by rbp %#lx, and called whole", (unsigned long)rbp);
+        /* Where try_all's frame begins at a page, one of the values is the right one. */
+        bool is_right = walked.n == here.n + 1 && walk_ends_with(&walked, &here, 1);
+        EXPECT(walked.end != SP_END_OUTERMOST || is_right, "misled by rbp %#lx, and called whole", (unsigned long)rbp);
     }
 }
 
