@@ -42,7 +42,8 @@ static uintptr_t stack_lo, stack_hi;
 
 static NOINLINE void try_all(void)
 {
-    struct walk here;
+    /* Zeroed, since some of the values lead into it: what earlier calls have left there can look like a stack. */
+    struct walk here = {.n = 0};
     here.n = sp_walk(NULL, here.frames, WALK_MOST, &here.end);
     const uintptr_t values[] = {stack_hi + 0xf00,
                                 stack_hi,
