@@ -42,8 +42,8 @@ static uintptr_t stack_lo, stack_hi;
 
 static NOINLINE void try_all(void)
 {
-    /* Zeroed, since some of the values lead into it: what earlier calls have left there can look like a stack. */
-    struct walk here = {.n = 0};
+    /* Not on the stack: some of the values lead into this frame, and what lies in it would look like a stack. */
+    static struct walk here;
     here.n = sp_walk(NULL, here.frames, WALK_MOST, &here.end);
     const uintptr_t values[] = {stack_hi + 0xf00,
                                 stack_hi,
