@@ -10,9 +10,10 @@
 set -eu
 results=$1
 bin=build/benchmarks/walk
-processes=1
+processes=2
 rounds=200
 if [ "${2-}" = quick ]; then
+    processes=1
     rounds=40
 fi
 
