@@ -78,7 +78,7 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
     struct sp_cursor cursor;
     cursor.rbp = start->rbp;
     cursor.stacks = &sp_thread.stacks;
-    cursor.bounds = sp_bounds_of(start->sp, cursor.stacks);
+    cursor.bounds = progress->bounds;
     cursor.stack_changes = 0;
     cursor.coverage = sp_modules_program_coverage();
     cursor.checked_lo = cursor.checked_hi = 0;
@@ -373,7 +373,7 @@ int sp_walk_and_keep_frames(const struct sp_start *start, const struct sp_sink *
     struct sp_progress progress;
     sp_recording_begin(&recording, memory);
     sp_progress_begin(&progress, start);
-    struct sp_bounds bounds = sp_bounds_of(start->sp, &sp_thread.stacks);
-    sp_ahead_look(&progress.ahead, recording.old_row, recording.old_row->first, sink->max - 1, start->sp, &bounds);
+    sp_ahead_look(&progress.ahead, recording.old_row, recording.old_row->first, sink->max - 1, start->sp,
+                  &progress.bounds);
     return walk(start, NULL, sink->frames, sink->max, end, &recording, &progress);
 }

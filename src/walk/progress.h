@@ -18,6 +18,7 @@ struct sp_progress {
     uintptr_t pc, sp, rbp_at, left_sp;
     int count;
     bool interrupted;
+    struct sp_bounds bounds; /* of the stack that it starts on: asked for once, since that can mean asking the kernel */
     /* Of one that is kept: */
     struct sp_way way; /* how it came there */
     unsigned unasked;  /* rbp_at is where rbp is saved, unless one of the last `unasked` new frames saves it */
@@ -32,6 +33,7 @@ static inline void sp_progress_begin(struct sp_progress *progress, const struct 
     progress->rbp_at = progress->left_sp = 0;
     progress->count = 0;
     progress->interrupted = start->interrupted;
+    progress->bounds = sp_bounds_of(start->sp, &sp_thread.stacks);
     progress->way.is_plain = false;
     progress->way.rbp_below = 0;
     progress->unasked = 0;

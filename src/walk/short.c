@@ -48,16 +48,15 @@ static INLINE struct first leave_first(const struct sp_start *start, uintptr_t l
 int sp_stride(const struct sp_start *start, const struct sp_sink *sink, const struct sp_kept_row *row,
               struct sp_progress *progress)
 {
-    struct sp_bounds bounds;
     sp_progress_begin(progress, start);
-    if (!sp_bounds_of_own(start->sp, &sp_thread.stacks, &bounds) || start->sp > bounds.last)
+    const uintptr_t lo = progress->bounds.lo, last = progress->bounds.last;
+    if (start->sp < lo || start->sp > last)
         return 0;
 
-    const uintptr_t last = bounds.last;
     struct sp_run run = {start->pc, start->sp, sp_modules_program_coverage(), last};
     int n = 0;
     if (start->interrupted) {
-        struct first first = leave_first(start, bounds.lo, last);
+        struct first first = leave_first(start, lo, last);
         if (first.caller_sp == 0 || sink->max == 1 || first.caller_sp > last)
             return 0;
         if (sp_rule_slot(first.rule) != 0)
@@ -85,18 +84,17 @@ int sp_splice(const struct sp_start *start, const struct sp_sink *sink, struct s
               struct sp_progress *progress)
 {
     struct sp_kept_row *row = recording->old_row, *new_row = recording->new_row;
-    const struct sp_bounds bounds = sp_bounds_of(start->sp, &sp_thread.stacks);
     struct sp_ahead *ahead = &progress->ahead;
     sp_progress_begin(progress, start);
-    sp_ahead_look(ahead, row, row->first, sink->max - 1, start->sp, &bounds);
-    if (start->sp >= ahead->sp || ahead->sp == UINTPTR_MAX || start->sp < bounds.lo)
+    sp_ahead_look(ahead, row, row->first, sink->max - 1, start->sp, &progress->bounds);
+    if (start->sp >= ahead->sp || ahead->sp == UINTPTR_MAX || start->sp < progress->bounds.lo)
         return 0;
 
-    const uintptr_t last = ahead->sp < bounds.last ? ahead->sp : bounds.last;
+    const uintptr_t last = ahead->sp < progress->bounds.last ? ahead->sp : progress->bounds.last;
     struct sp_run run = {start->pc, start->sp, sp_modules_program_coverage(), last};
     int n = 0;
     if (start->interrupted) {
-        struct first first = leave_first(start, bounds.lo, last);
+        struct first first = leave_first(start, progress->bounds.lo, last);
         if (first.caller_sp == 0 || sink->max == 1)
             return 0;
         unsigned slot = sp_rule_slot(first.rule);
