@@ -15,7 +15,7 @@ import re
 import sys
 
 TAP_PLAN = re.compile(r"^1\.\.(\d+)(?:\s*#\s*skip\S*\s*(.*))?$", re.I | re.M)
-TAP_CASE = re.compile(r"^(not )?ok\b\s*\d*\s*-?\s*([^#\n]*)(?:#\s*(skip|todo)\S*\s*(.*))?$", re.I | re.M)
+TAP_CASE = re.compile(r"^(not )?ok\b\s*\d*\s*-?\s*(.*?)(?:\s*#\s*(skip|todo)\S*\s*(.*))?$", re.I | re.M)
 CHECK_SUMMARY = re.compile(r"^\d+%: Checks: (\d+), Failures: (\d+), Errors: (\d+)$", re.M)
 CHECK_FAILURE = re.compile(r"^\S+:\d+:[FE]:(.*)$", re.M)
 TAP_BAIL = re.compile(r"^Bail out!\s*(.*)$", re.M)

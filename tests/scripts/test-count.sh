@@ -51,6 +51,9 @@ expect 'a timeout fails' '0 passed, 1 failed, 0 skipped' 1
 meson_test OK 0 '1..3\nok 1 - a\nok 2 - b # SKIP because\nnot ok 3 - c # TODO later\n'
 expect 'TAP cases count one by one' '2 passed, 0 failed, 1 skipped' 0
 
+meson_test OK 0 "ok 1 - awk '/^#0 /' a # b\\nnot ok 2 - #3 # TODO later\\nok 3 - c# SKIP d\\n1..3\\n"
+expect 'a name may have a # in it' '2 passed, 0 failed, 1 skipped' 0
+
 meson_test FAIL 1 'ok 1 - a\nnot ok 2 - b\n1..2\n'
 expect 'a failing TAP case is one failure, its status no other' '1 passed, 1 failed, 0 skipped' 1
 
