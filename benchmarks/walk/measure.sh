@@ -9,10 +9,11 @@
 # cache what the other has just left there.
 set -eu
 results=$1
+mode=${2-}
 bin=build/benchmarks/walk
-processes=2
+processes=5
 rounds=200
-if [ "${2-}" = quick ]; then
+if [ "$mode" = quick ]; then
     processes=1
     rounds=40
 fi
@@ -77,4 +78,4 @@ for process in $(seq "$processes"); do
 done
 
 rm -f "$results/rows"
-exec sh benchmarks/walk/measure-first.sh "$@"
+exec sh benchmarks/walk/measure-first.sh "$results" "$mode"
