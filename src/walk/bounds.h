@@ -29,20 +29,14 @@ struct sp_stacks {
 /* The same for a stack not seen before; makes system calls, and remembers what it can. */
 struct sp_bounds sp_bounds_find(uintptr_t sp, struct sp_stacks *stacks);
 
-/* Whether sp is known to lie in the thread's own stack, whose bounds then are set. */
-static inline bool sp_bounds_of_own(uintptr_t sp, const struct sp_stacks *stacks, struct sp_bounds *bounds)
-{
-    /* hi first: a handler that walks in between may find out both, and lo is what makes the pair count. */
-    uintptr_t hi = __atomic_load_n(&stacks->own_hi, __ATOMIC_ACQUIRE), lo = stacks->own_lo;
-    *bounds = (struct sp_bounds){lo, hi - 8, false};
-    return sp >= lo && sp < hi;
-}
-
 /* The bounds of the stack that sp lies in. Async-signal-safe. */
 static inline struct sp_bounds sp_bounds_of(uintptr_t sp, struct sp_stacks *stacks)
 {
-    struct sp_bounds own;
-    return sp_bounds_of_own(sp, stacks, &own) ? own : sp_bounds_find(sp, stacks);
+    /* hi first: a handler that walks in between may find out both, and lo is what makes the pair count. */
+    uintptr_t hi = __atomic_load_n(&stacks->own_hi, __ATOMIC_ACQUIRE), lo = stacks->own_lo;
+    if (sp >= lo && sp < hi)
+        return (struct sp_bounds){lo, hi - 8, false};
+    return sp_bounds_find(sp, stacks);
 }
 
 /* Makes sure that the word at address, above bounds->last, can be read. Returns whether it can. */

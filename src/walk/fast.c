@@ -5,45 +5,34 @@
 
 #include <stddef.h>
 
-/* The walk in general: of whatever stack, to whatever sink. */
-static int walk_any(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end)
+/* The walk that the thread's last one was, if it is that again; else 0. */
+static inline int repeat(const struct sp_start *start, const struct sp_sink *sink, const struct sp_kept_row *row)
 {
-    struct sp_memory *memory = sp_memory_take((uintptr_t)&memory);
-    if (memory != NULL && memory->unkept != 0) {
-        memory->unkept--;
-        sp_memory_give_back(memory);
-        memory = NULL;
-    }
-    if (sink->frames != NULL)
-        return memory != NULL ? sp_walk_and_keep_frames(start, sink, end, memory) : sp_walk_frames(start, sink, end);
-    return memory != NULL ? sp_walk_and_keep_pcs(start, sink, end, memory) : sp_walk_pcs(start, sink, end, NULL);
+    if (sink->pcs == NULL || row->start_sp != start->sp || row->start_pc != start->pc)
+        return 0;
+    struct sp_bounds bounds = sp_bounds_of(start->sp, &sp_thread.stacks);
+    return sp_ahead_repeat(row, start->interrupted, start->rbp, sink->pcs, sink->max, &bounds);
 }
 
 int sp_walk_fast(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end)
 {
-    struct sp_memory *memory = sp_thread.memory;
+    struct sp_memory *memory = sp_memory_take((uintptr_t)&memory);
     int n = 0;
-    if (sink->pcs == NULL || memory == NULL || memory->walk_sp != 0) {
-        n = walk_any(start, sink, end);
-        return n >= 0 ? n : sp_walk_full(start, sink, end);
-    }
-
-    sp_memory_hold(memory, (uintptr_t)&memory);
-    const struct sp_kept_row *row = &memory->rows[memory->current];
-    if (row->start_sp == start->sp && row->start_pc == start->pc) {
-        struct sp_bounds bounds = sp_bounds_of(start->sp, &sp_thread.stacks);
-        n = sp_ahead_repeat(row, start->interrupted, start->rbp, sink->pcs, sink->max, &bounds);
-    }
+    if (memory != NULL)
+        n = repeat(start, sink, &memory->rows[memory->current]);
     if (n != 0) {
         sp_memory_give_back(memory);
         *end = SP_END_OUTERMOST;
         return n;
     }
-    if (memory->unkept != 0) {
-        memory->unkept--;
-        n = sp_walk_pcs(start, sink, end, memory);
+    if (memory != NULL && memory->unkept == 0) {
+        n = sink->pcs != NULL ? sp_walk_and_keep_pcs(start, sink, end, memory)
+                              : sp_walk_and_keep_frames(start, sink, end, memory);
     } else {
-        n = sp_walk_and_keep_pcs(start, sink, end, memory);
+        /* A thread whose stacks are new each time keeps one walk in a few, to see whether that has changed. */
+        if (memory != NULL)
+            memory->unkept--;
+        n = sink->pcs != NULL ? sp_walk_pcs(start, sink, end, memory) : sp_walk_frames(start, sink, end, memory);
     }
     return n >= 0 ? n : sp_walk_full(start, sink, end);
 }

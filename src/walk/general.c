@@ -345,9 +345,11 @@ int sp_walk_pcs(const struct sp_start *start, const struct sp_sink *sink, enum s
     return walk(start, sink->pcs, NULL, sink->max, end, NULL, &progress);
 }
 
-int sp_walk_frames(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end)
+int sp_walk_frames(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end, struct sp_memory *memory)
 {
     struct sp_progress progress;
+    if (memory != NULL)
+        sp_memory_give_back(memory);
     sp_progress_begin(&progress, start);
     return walk(start, NULL, sink->frames, sink->max, end, NULL, &progress);
 }
