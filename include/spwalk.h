@@ -52,8 +52,9 @@ struct sp_frame {
     uint32_t size;       /* bytes from sp to the caller's sp; 0 where there is no caller, or where the caller's
                             frame is not above on the same stack or 4 GiB away or more */
     uint8_t rule;        /* an enum sp_rule */
-    uint8_t interrupted; /* 1: pc is the instruction to be executed next, exactly (a context's first frame, and a
-                            frame that a signal interrupted); 0: pc is a return address, whose call is at pc-1 */
+    uint8_t interrupted; /* 1: pc is the instruction to be executed next, exactly (a context's first frame, one
+                            that a signal interrupted, a landing pad's that an
+                            exception goes to next); 0: pc is a return address, whose call is at pc-1 */
 };
 
 /*

@@ -28,7 +28,14 @@ struct sp_ahead {
 void sp_ahead_look(struct sp_ahead *ahead, const struct sp_kept_row *row, unsigned from, int room, uintptr_t sp,
                    const struct sp_bounds *bounds);
 
-/* Whether the walk, at (pc, sp) with sp >= ahead->sp, is at ahead->next; where it is not, another frame becomes that.
+/* Whether a walk at sp may have come to a frame ahead. An interrupted frame's sp can be any number, the highest too. */
+static inline bool sp_ahead_is_reached(const struct sp_ahead *ahead, uintptr_t sp)
+{
+    return sp >= ahead->sp && ahead->sp != UINTPTR_MAX;
+}
+
+/* Whether the walk, at (pc, sp) that reaches what is ahead, is at ahead->next; where it is not, another frame becomes
+ * that.
  */
 bool sp_ahead_is_met(struct sp_ahead *ahead, const struct sp_kept_row *row, uintptr_t pc, uintptr_t sp,
                      bool interrupted);

@@ -91,6 +91,25 @@ static enum sp_step_result arrive(struct full_walk *walk, const struct sp_cfi_re
     return SP_STEP_CALLER;
 }
 
+/*
+ * Whether an interrupted function that ends in __builtin_eh_return, and has put its frame off, is on its way to a
+ * landing pad: which it jumps to, or returns to after `mov %rcx, %rsp`. Any other `ret` of it goes to its caller.
+ */
+static bool goes_to_landing_pad(const struct sp_cfi_row *row, uintptr_t pc)
+{
+    static const uint8_t move_sp[] = {0x48, 0x89, 0xcc};
+    enum { RET = 0xc3 };
+    const uint8_t *code = (const uint8_t *)pc;
+    if (code[0] != RET)
+        return true;
+    if (pc - row->function_lo < sizeof move_sp)
+        return false;
+    for (unsigned i = 0; i < sizeof move_sp; i++)
+        if ((code - sizeof move_sp)[i] != move_sp[i])
+            return false;
+    return true;
+}
+
 static enum sp_step_result step_by_row(struct full_walk *walk, const struct sp_known_module *known,
                                        const struct sp_cfi_row *row, const struct sp_row_conditions *conditions)
 {
@@ -144,8 +163,10 @@ static enum sp_step_result step_by_row(struct full_walk *walk, const struct sp_k
             caller.known &= 1u << SP_CFI_RSP | 1u << SP_CFI_RA;
     }
     walk->rule = row->signal_frame ? SP_RULE_SIGNAL : SP_RULE_CFI;
-    return arrive(walk, &caller, row->signal_frame,
-                  row->signal_frame || (walk->interrupted && !sp_row_is_ordinary(row)));
+    /* A landing pad follows no call. */
+    bool is_exact =
+        row->signal_frame || (is_leaving && walk->interrupted && goes_to_landing_pad(row, registers->value[SP_CFI_RA]));
+    return arrive(walk, &caller, is_exact, row->signal_frame || (walk->interrupted && !sp_row_is_ordinary(row)));
 }
 
 /* How the code at an interrupted pc would have it, where that can be told. */

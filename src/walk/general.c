@@ -110,7 +110,7 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
                 sp_ahead_look(&ahead, recording->old_row, look_from, max - n - 1, sp, &cursor.bounds);
                 look_from = SP_KEPT_PLACES;
             }
-            if (sp >= ahead.sp && sp_ahead_is_met(&ahead, recording->old_row, pc, sp, interrupted)) {
+            if (sp_ahead_is_reached(&ahead, sp) && sp_ahead_is_met(&ahead, recording->old_row, pc, sp, interrupted)) {
                 /* From memory. */
                 if (recording->reused != SP_NOT_REUSED && ahead.next != recording->last + 1)
                     sp_recording_leave_old(recording);

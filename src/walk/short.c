@@ -131,7 +131,7 @@ int sp_splice(const struct sp_start *start, const struct sp_sink *sink, struct s
     progress->sp = run.sp;
     progress->count = n;
 
-    if (run.sp < ahead->sp || n == sink->max || !sp_ahead_is_met(ahead, row, run.pc, run.sp, false))
+    if (!sp_ahead_is_reached(ahead, run.sp) || n == sink->max || !sp_ahead_is_met(ahead, row, run.pc, run.sp, false))
         return 0;
     int further = (int)(ahead->to - ahead->next);
     if (!row->is_whole || ahead->to != row->end - 1 || ahead->rbp_at != UINTPTR_MAX || further >= sink->max - n)

@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Steps real programs, as installed and compiled here with and without the plugin, and prints for each walker how many
-# of its walks were marked as cut and wrong; then each of programs/ at the levels that the meson tests leave out. Last line: N passed, N failed, N skipped.
+# of its walks were marked as cut and wrong; before that, each of programs/ at the levels that the meson tests leave out.
+# Last line: N passed, N failed, N skipped.
 #
-# STEP_LIMIT is the most steps a program (2000000), STEP_FOLDER where the reports go, STEP_REAL where the real programs
+# STEP_LIMIT is the most steps a program (4000000), STEP_FOLDER where the reports go, STEP_REAL where the real programs
 # are built, STEP_JOBS how many are stepped at a time (2).
 set -u
 cd "$(dirname "$0")/../.." || exit
-limit=${STEP_LIMIT:-2000000}
+limit=${STEP_LIMIT:-4000000}
 folder=${STEP_FOLDER:-build/tests/step/real}
 step=build/tests/step/step
 plugin=$PWD/build/compiler-plugin/gcc-$(gcc -dumpversion)/spwalk.so
@@ -100,31 +101,35 @@ for level in ${STEP_LEVELS-O1 Os flto}; do
         case $words in none) name=$level-plain ;; *) name=$level-words ;; esac
         case $level in flto) options="-O2 -flto" ;; *) options=-$level ;; esac
         # shellcheck disable=SC2086
-        STEP_OPTIONS="--through 32" STEP_TALLY=$folder/tally-programs sh tests/step/programs.sh "$step" \
+        STEP_OPTIONS="--through 32" STEP_TALLY=$folder/tally-$name sh tests/step/programs.sh "$step" \
             "$PWD/build/tests/step/libstep.so" "$words" "$folder/$name" $options >"$folder/$name.tap" 2>&1
         sed -n "s|^not ok [0-9]* - \(.*\)|FAILED: \1, $name; see $folder/$name.tap|p" "$folder/$name.tap"
         passed=$((passed + $(grep -c '^ok' "$folder/$name.tap")))
         failed=$((failed + $(grep -c '^not ok' "$folder/$name.tap")))
     done
 done
-[ ! -f "$folder/tally-programs" ] || cut -f 2 "$folder/tally-programs" | awk '{ n += $1 } END { print n " steps more in the small programs" }'
 
 # Each walker's six verdicts come in pairs: of all its walks, and of those where all walkers ran.
 awk -F '\t' '
 function wrong(w, which,   c) { c = 3 + w * 12 + which; return $(c + 8) + $(c + 10) }
 function marked(w, which) { return $(3 + w * 12 + which + 6) }
 function walks(w, which,   v, n) { for (v = 0; v < 6; v++) n += $(3 + w * 12 + which + 2 * v); return n + 0 }
+function add(to, steps,   i) { sum[to, 0] += steps; for (i = 1; i <= 8; i++) sum[to, i] += r[i] }
+function total(of, title) { if (sum[of, 0] > 0) row(title, sum[of, 0], sum[of, 1], sum[of, 2], sum[of, 3], sum[of, 4], sum[of, 5], sum[of, 6], sum[of, 7], sum[of, 8]) }
 function row(title, steps, a, b, c, d, e, f, g, h) {
     printf "%-18s %10d %10d %9d %7d | %8d %8d %8d %8d %8d\n", title, steps, a, b, c, d, e, f, g, h }
 BEGIN { printf "%-18s %10s %10s %9s %7s | each 16th: %-3s wrong\n%-18s %10s %10s %9s %7s | %8s %8s %8s %8s %8s\n",
     "", "", "spwalk", "", "", "", "", "steps", "walks", "marked", "wrong", "walks", "spwalk", "libunw.", "walks", "glibc" }
 { r[1] = walks(0, 0); r[2] = marked(0, 0); r[3] = wrong(0, 0) + wrong(1, 0); r[4] = walks(2, 1); r[5] = wrong(0, 1);
   r[6] = wrong(2, 1); r[7] = walks(3, 1); r[8] = wrong(3, 1)
-  row($1, $2, r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8])
-  steps += $2; for (i = 1; i <= 8; i++) t[i] += r[i] }
-END { row("total", steps, t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8])
-  if (t[4] > 0 && t[7] > 0)
-    printf "wrong of 100 walks: spwalk %.5f, libunwind %.5f, glibc %.5f\n", 100 * t[5] / t[4], 100 * t[6] / t[4], 100 * t[8] / t[7] }
-' "$tally"
+  of = FILENAME == TALLY ? $1 : FILENAME
+  words = of ~ /-words$/ ? "words" : "plain"
+  add("all", $2); add((FILENAME == TALLY ? "real " : "small ") words, $2)
+  if (FILENAME == TALLY) row($1, $2, r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8]) }
+END { total("real words", "with words"); total("real plain", "without"); total("small words", "small, words"); total("small plain", "small, without"); total("all", "all")
+  if (sum["all", 4] > 0 && sum["all", 7] > 0)
+    printf "wrong of 100 walks: spwalk %.5f, libunwind %.5f, glibc %.5f\n",
+        100 * sum["all", 5] / sum["all", 4], 100 * sum["all", 6] / sum["all", 4], 100 * sum["all", 8] / sum["all", 7] }
+' TALLY="$tally" "$tally" "$folder"/tally-*
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]

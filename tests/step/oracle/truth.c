@@ -8,6 +8,10 @@ struct chain {
     uint32_t entries; /* entries not yet given */
 };
 
+/* A frame's `interrupted` where the walk may say either: longjmp goes to a return address, an exception to an exact pc.
+ */
+enum { EITHER = 2 };
+
 static bool next(struct chain *c, struct sp_frame *f)
 {
     f->size = 0;
@@ -22,7 +26,7 @@ static bool next(struct chain *c, struct sp_frame *f)
     if (c->given == 1 && c->start->transferred) {
         f->pc = c->start->to_pc;
         f->sp = c->start->to_sp;
-        f->interrupted = 0;
+        f->interrupted = EITHER;
         c->given = 2;
         return true;
     }
@@ -56,7 +60,7 @@ static bool is_same(const struct step_walk *w, const struct sp_frame *f, const s
 {
     if (f->pc != truth->pc || (w->has_sp && f->sp != truth->sp))
         return false;
-    return !w->has_kind || (f->interrupted != 0) == (truth->interrupted != 0);
+    return !w->has_kind || truth->interrupted == EITHER || (f->interrupted != 0) == (truth->interrupted != 0);
 }
 
 enum step_verdict step_truth_compare(const struct step_strand *strand, const struct step_start *start,
