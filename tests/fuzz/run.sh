@@ -5,9 +5,9 @@
 #   sh tests/fuzz/run.sh N [TARGET...]     N executions of each target, or of those named
 #
 # A target is a file NAME_fuzz.c here; its first comment has lines "Sources: FILE-OR-FOLDER...", what to build it with, from
-# the top of the tree; if need be "Libraries: -lNAME..." (with other options), "Flags: FLAG..." for the compiler and "Longest: N", the most bytes of an input, if not 2048. Its
-# seeds are in corpus/NAME. What libFuzzer adds stays in build/fuzz/NAME.corpus for the next run, and
-# an input that crashed in build/fuzz/NAME.crash-*.
+# the top of the tree; if need be "Libraries: -lNAME..." (with other options), "Flags: FLAG..." for the compiler and
+# "Longest: N", the most bytes of an input, if not 2048. Its seeds are in corpus/NAME. What libFuzzer adds stays in
+# build/fuzz/NAME.corpus for the next run, and an input that crashed in build/fuzz/NAME.crash-*.
 # FUZZ_SEED=NUMBER makes another run of the same length.
 #
 # Last line: N passed, N failed, N skipped. Exit status: 0 no target crashed, 1 one did, 2 bad usage.
