@@ -3,6 +3,7 @@
  * Fuzz target: walks over a damaged stack.
  *
  * Sources: tests/fuzz/walk_victims.c tests/fuzz/walk_frames.S
+ * Longest: 148
  * Flags: -fno-sanitize-coverage=trace-cmp
  * Sources: src/walk src/cfi src/code src/word src/module/headers.c src/module/listed.c src/module/find_glibc.c
  *
