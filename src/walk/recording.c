@@ -81,7 +81,8 @@ void sp_recording_end(struct sp_recording *recording, int count)
         memory->strange++;
     else
         memory->unkept = WALKS_UNKEPT;
-    if (recording->reused != SP_NOT_REUSED)
+    /* Between the frames of a full row and those of the old one there may be others, for which there was no place. */
+    if (recording->reused != SP_NOT_REUSED && recording->at != SP_KEPT_PLACES - 1)
         keep_old_row(recording);
     else
         keep_new_row(recording);

@@ -206,6 +206,61 @@ START_TEST(a_library_in_the_place_of_another)
 }
 END_TEST
 
+/* More new frames than there are places for them, in front of frames that are kept: those between must not be lost. */
+enum { DEEP = 4096 };
+
+static NOINLINE void compare_deep_walks(void)
+{
+    static struct sp_frame with[DEEP], without[DEEP];
+    static void *pcs[DEEP];
+    enum sp_end end_with, end_without;
+    int m = walk_without_memory(without, DEEP, &end_without);
+    for (volatile int again = 0; again < 3; again++) {
+        if (sp_thread.memory != NULL)
+            sp_thread.memory->unkept = 0;
+        int n = again == 1 ? sp_walk(NULL, with, DEEP, &end_with) : sp_backtrace(pcs, DEEP);
+        ck_assert_int_eq(n, m);
+        for (int i = 1; i < n; i++)
+            ck_assert_uint_eq(again == 1 ? with[i].pc : (uintptr_t)pcs[i], without[i].pc);
+    }
+    ck_assert_int_eq(end_with, SP_END_OUTERMOST);
+    ck_assert_int_eq(end_without, SP_END_OUTERMOST);
+}
+
+static NOINLINE int deep(unsigned depth)
+{
+    volatile int local = (int)depth;
+    if (depth == 0)
+        compare_deep_walks();
+    return (depth > 0 ? deep(depth - 1) : 0) + local;
+}
+
+static NOINLINE int other_deep(unsigned depth)
+{
+    volatile int local[5] = {(int)depth};
+    if (depth == 0)
+        compare_deep_walks();
+    return (depth > 0 ? other_deep(depth - 1) : 0) + local[0];
+}
+
+static NOINLINE int below_deep(unsigned depth, unsigned first, unsigned then)
+{
+    volatile int local = (int)depth;
+    if (depth > 0)
+        return below_deep(depth - 1, first, then) + local;
+    return deep(first) + other_deep(then);
+}
+
+START_TEST(more_frames_than_are_kept)
+{
+    static const unsigned around[] = {1000, SP_KEPT_FRAMES - 2, SP_KEPT_FRAMES - 1, SP_KEPT_FRAMES, 1100, 1300, 2500};
+    const unsigned count = sizeof around / sizeof around[0];
+    for (unsigned i = 0; i < count; i++)
+        for (unsigned first = 700; first <= SP_KEPT_FRAMES; first += 81)
+            below_deep(20, first, around[i]);
+}
+END_TEST
+
 /* A first frame whose caller goes by rbp: the same stack with another rbp is another one, whatever lies on it. */
 START_TEST(the_rbp_that_a_walk_starts_with)
 {
@@ -245,6 +300,7 @@ int main(void)
     tcase_set_timeout(tcase, 300);
     tcase_add_test(tcase, random_stacks);
     tcase_add_test(tcase, random_stacks_interrupted);
+    tcase_add_test(tcase, more_frames_than_are_kept);
     tcase_add_test(tcase, the_rbp_that_a_walk_starts_with);
     if (LOADS_IN_PLACE)
         tcase_add_test(tcase, a_library_in_the_place_of_another);
