@@ -51,6 +51,8 @@ void sp_ahead_look(struct sp_ahead *ahead, const struct sp_kept_row *row, unsign
 {
     ahead->sp = ahead->rbp_at = UINTPTR_MAX;
     ahead->stride = FIRST_STRIDE;
+    if (sp < bounds->lo) /* as where a stack has overflowed: what can be read begins further out */
+        return;
     const int end = (int)row->end;
     int first = (int)from;
     while (first != end && sp_kept_sp(row, (unsigned)first) < sp)

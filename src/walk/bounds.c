@@ -94,14 +94,53 @@ static bool is_on_alternate_stack(uintptr_t sp, stack_t *alternate)
            (alternate->ss_flags & SS_DISABLE) == 0 && sp - (uintptr_t)alternate->ss_sp < alternate->ss_size;
 }
 
+/*
+ * The lowest page of a stack from that of sp on, with all between it and hi. Where sp is below what is mapped, as where
+ * the stack has overflowed, it is found by halves: the first thread's stack is one mapping, and below it is nothing.
+ */
+static uintptr_t first_stack_lo(uintptr_t sp, uintptr_t hi)
+{
+    uintptr_t lo = page_of(sp);
+    if (sp_is_readable(lo))
+        return lo;
+    hi = page_of(hi);
+    while (hi - lo > PAGE) {
+        uintptr_t middle = page_of(lo + (hi - lo) / 2);
+        if (sp_is_readable(middle))
+            hi = middle;
+        else
+            lo = middle;
+    }
+    return hi;
+}
+
+/* The same of another thread's stack, of whose guard pages so many are passed over; 0 where there is none. */
+enum { GUARD_PAGES = 64 };
+
+static uintptr_t thread_stack_lo(uintptr_t sp, uintptr_t hi)
+{
+    uintptr_t lo = page_of(sp);
+    for (unsigned i = 0; i < GUARD_PAGES && lo < hi && !sp_is_readable(lo); i++)
+        lo += PAGE;
+    return lo <= hi && pages_are_readable(lo, hi) ? lo : 0;
+}
+
+/* From where up to its top the thread's own stack is known to be readable. */
+static uintptr_t known_lo(const struct sp_stacks *stacks, uintptr_t sp, uintptr_t top)
+{
+    uintptr_t lo = stacks->own_lo;
+    return top == stacks->own_hi && sp < lo && lo < top ? lo : top;
+}
+
 struct sp_bounds sp_bounds_find(uintptr_t sp, struct sp_stacks *stacks)
 {
     if (sp >= stacks->alt_lo && sp < stacks->alt_hi)
         return within(stacks->alt_lo, stacks->alt_hi);
     uintptr_t top = first_stack_top();
     if (sp < top && top - sp < FIRST_STACK_SPAN) {
-        remember(&stacks->own_lo, &stacks->own_hi, page_of(sp), top);
-        return within(page_of(sp), top);
+        uintptr_t lo = first_stack_lo(sp, known_lo(stacks, sp, top));
+        remember(&stacks->own_lo, &stacks->own_hi, lo, top);
+        return within(lo, top);
     }
     stack_t alternate;
     if (is_on_alternate_stack(sp, &alternate)) {
@@ -111,10 +150,10 @@ struct sp_bounds sp_bounds_find(uintptr_t sp, struct sp_stacks *stacks)
     }
     top = thread_control_block();
     if (sp < top && top - sp < THREAD_STACK_SPAN && !is_first_thread()) {
-        uintptr_t end = top == stacks->own_hi && sp < stacks->own_lo ? stacks->own_lo : top;
-        if (pages_are_readable(sp, end)) {
-            remember(&stacks->own_lo, &stacks->own_hi, page_of(sp), top);
-            return within(page_of(sp), top);
+        uintptr_t lo = thread_stack_lo(sp, known_lo(stacks, sp, top));
+        if (lo != 0) {
+            remember(&stacks->own_lo, &stacks->own_hi, lo, top);
+            return within(lo, top);
         }
     }
     struct sp_bounds bounds = {sp, sp - 8, true};

@@ -2,11 +2,14 @@
 /*
  * How far a stack can be read.
  *
- *     the first thread's    from SP to the kernel's argument vector, above every frame; nothing else is mapped between
+ *     the first thread's    from SP to the kernel's argument vector, above every frame; nothing else is mapped between;
+ *                           the kernel is asked whether it is at SP, and that is remembered
  *     another thread's      from SP to its thread control block (%fs:0), which lies in the stack's mapping; asked of
  *                           the kernel, once a page, the first time, and remembered
  *     its alternate one     as sigaltstack(2) says; remembered
  *     any other             (a coroutine's) asked of the kernel, a page at a time, as far as the walk gets, each time
+ *
+ * Where one of the first two has overflowed, SP is below what can be read: the stack begins above it.
  */
 #ifndef SPWALK_BOUNDS_H
 #define SPWALK_BOUNDS_H
