@@ -64,10 +64,27 @@ static uintptr_t thread_control_block(void)
     return self;
 }
 
-/* Its control block lies on no stack, but among what is mapped: perhaps above a coroutine's, with no gap between. */
-static bool is_first_thread(void)
+/* The first thread's control block, where the library was loaded by that thread. */
+static uintptr_t first_control_block;
+
+static bool is_named_as_process(void)
 {
     return sp_syscall6(SYS_gettid, 0, 0, 0, 0, 0, 0) == sp_syscall6(SYS_getpid, 0, 0, 0, 0, 0, 0);
+}
+
+__attribute__((constructor)) static void note_first_thread(void)
+{
+    if (is_named_as_process())
+        first_control_block = thread_control_block();
+}
+
+/*
+ * Its control block lies on no stack, but among what is mapped: perhaps above a coroutine's, with no gap between. In a
+ * child that another thread has forked, that thread is named as the process, and is on its own stack all the same.
+ */
+static bool is_first_thread(void)
+{
+    return first_control_block != 0 ? thread_control_block() == first_control_block : is_named_as_process();
 }
 
 static struct sp_bounds within(uintptr_t lo, uintptr_t hi)

@@ -21,6 +21,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -133,6 +134,32 @@ static void without_system_calls(void)
         illegal();
     }
     _exit(walked.end != SP_END_OUTERMOST);
+}
+
+/* On the stack of the thread that has forked, which now is the process's only one. */
+static void *walk_in_child(void *data)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        getcontext(&context);
+        for (volatile int i = 0; i < 4; i++)
+            walk_all();
+        forbid_system_calls();
+        for (volatile int i = 0; i < 4; i++)
+            walk_all();
+        _exit(walked.end != SP_END_OUTERMOST);
+    }
+    waitpid(child, data, 0);
+    return data;
+}
+
+static void in_a_child_of_a_thread(void)
+{
+    int status = -1;
+    pthread_t thread;
+    EXPECT(pthread_create(&thread, NULL, walk_in_child, &status) == 0, "no thread");
+    pthread_join(thread, NULL);
+    EXPECT(status == 0, "the child ended with status %#x", (unsigned)status);
 }
 
 /*
@@ -351,6 +378,7 @@ static void stack_use(void)
 int main(void)
 {
     tap_case("no system call in steady state", without_system_calls);
+    tap_case("the same in a child that a thread has forked", in_a_child_of_a_thread);
     tap_case("no lock, no allocation, no call of anything, instruction by instruction", instruction_by_instruction);
     tap_case("errno is kept, no descriptor is left open", errno_and_descriptors);
     tap_case("a handler on an alternate stack of 8 KiB", stack_use);
