@@ -60,6 +60,13 @@ __attribute__((constructor)) static void make_key(void)
     __atomic_store_n(&thread_end_state, made ? 2 : 3, __ATOMIC_RELEASE);
 }
 
+/* A thread that ends after the library has been unloaded has no end_thread to call. What it kept stays mapped. */
+__attribute__((destructor)) static void delete_key(void)
+{
+    if (__atomic_exchange_n(&thread_end_state, 3, __ATOMIC_ACQ_REL) == 2)
+        pthread_key_delete(thread_end);
+}
+
 static void forget_frames(struct sp_memory *memory)
 {
     for (unsigned i = 0; i < 2; i++) {
