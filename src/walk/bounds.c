@@ -149,9 +149,16 @@ static uintptr_t known_lo(const struct sp_stacks *stacks, uintptr_t sp, uintptr_
     return top == stacks->own_hi && sp < lo && lo < top ? lo : top;
 }
 
+static bool is_on_remembered_alternate(uintptr_t sp, const struct sp_stacks *stacks)
+{
+    return sp >= stacks->alt_lo && sp < stacks->alt_hi;
+}
+
 struct sp_bounds sp_bounds_find(uintptr_t sp, struct sp_stacks *stacks)
 {
-    if (sp >= stacks->alt_lo && sp < stacks->alt_hi)
+    /* What is remembered of it may have been unmapped since, but not where this very function runs on it. */
+    if (is_on_remembered_alternate(sp, stacks) &&
+        is_on_remembered_alternate((uintptr_t)__builtin_frame_address(0), stacks))
         return within(stacks->alt_lo, stacks->alt_hi);
     uintptr_t top = first_stack_top();
     if (sp < top && top - sp < FIRST_STACK_SPAN) {
@@ -177,6 +184,15 @@ struct sp_bounds sp_bounds_find(uintptr_t sp, struct sp_stacks *stacks)
     if (sp < PAGE || !sp_bounds_extend(&bounds, sp))
         return (struct sp_bounds){UINTPTR_MAX, 0, false};
     return bounds;
+}
+
+bool sp_bounds_forget(uintptr_t sp, struct sp_stacks *stacks)
+{
+    stack_t alternate;
+    if (!is_on_remembered_alternate(sp, stacks) || is_on_alternate_stack(sp, &alternate))
+        return false;
+    stacks->alt_hi = 0;
+    return true;
 }
 
 bool sp_bounds_extend(struct sp_bounds *bounds, uintptr_t address)

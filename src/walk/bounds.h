@@ -42,6 +42,12 @@ static inline struct sp_bounds sp_bounds_of(uintptr_t sp, struct sp_stacks *stac
     return sp_bounds_find(sp, stacks);
 }
 
+/*
+ * Forgets an alternate stack, that sp lies in, if it is none any more, and another stack may be in its place. Returns
+ * whether it was. Asks the kernel: for where a walk has come to no end.
+ */
+bool sp_bounds_forget(uintptr_t sp, struct sp_stacks *stacks);
+
 /* Makes sure that the word at address, above bounds->last, can be read. Returns whether it can. */
 bool sp_bounds_extend(struct sp_bounds *bounds, uintptr_t address);
 

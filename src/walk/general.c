@@ -265,7 +265,8 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
             }
         }
         if (result != SP_STEP_CALLER) {
-            if (result == SP_STEP_FULL_WALK)
+            if (result == SP_STEP_FULL_WALK ||
+                (end_of(result) != SP_END_OUTERMOST && sp_bounds_forget(sp, cursor.stacks)))
                 n = -1;
             *end = end_of(result);
             if (result == SP_STEP_NO_CODE)

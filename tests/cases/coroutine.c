@@ -33,6 +33,11 @@ static NOINLINE void deeper(int n)
     __asm__ volatile("" ::: "memory");
 }
 
+static NOINLINE void nothing(void)
+{
+    __asm__ volatile("" ::: "memory");
+}
+
 static void body(void)
 {
     deeper(levels);
@@ -105,6 +110,77 @@ static void called_on_another_stack(void)
     }
 }
 
+enum { SHORT = 16384 };
+
+static void on_alternate(int number, void *info, void *context)
+{
+    (void)number;
+    (void)info;
+    (void)context;
+    for (volatile int i = 0; i < 4; i++)
+        walk_here();
+    EXPECT(walked.end == SP_END_OUTERMOST, "in the handler: %s", sp_end_name(walked.end));
+}
+
+/* Pages of which the first ones have been the thread's alternate stack, and are it no more. */
+static char *map_what_was_alternate(size_t size)
+{
+    char *pages = map();
+    stack_t alternate = {.ss_sp = pages, .ss_size = size};
+    EXPECT(sigaltstack(&alternate, NULL) == 0, "no alternate stack");
+    handle(SIGUSR1, on_alternate, SA_ONSTACK);
+    raise(SIGUSR1);
+    alternate.ss_flags = SS_DISABLE;
+    EXPECT(sigaltstack(&alternate, NULL) == 0, "it is still there");
+    return pages;
+}
+
+static void body_with_large_frame(void)
+{
+    volatile char block[SIZE - SHORT];
+    block[levels] = 1;
+    deeper(levels + block[levels]);
+}
+
+static void in_place_of_an_alternate_stack(void)
+{
+    char *pages = map_what_was_alternate(SHORT);
+    levels = 7;
+    for (int i = 0; i < 3; i++) {
+        getcontext(&inside);
+        inside.uc_stack.ss_sp = pages;
+        inside.uc_stack.ss_size = SIZE;
+        inside.uc_link = &outside;
+        makecontext(&inside, body_with_large_frame, 0);
+        swapcontext(&outside, &inside);
+        EXPECT(walked.frames[0].sp < (uintptr_t)pages + SHORT, "not on what was the alternate stack");
+        EXPECT(walked.end == SP_END_OUTERMOST && walked.n >= levels + 4, "%d frames, end: %s", walked.n,
+               sp_end_name(walked.end));
+    }
+}
+
+/* The return address is that of a call with more in its frame than there is of the stack. */
+__asm__(".text\n"
+        ".type far, @function\n"
+        "far: .cfi_startproc\n subq $20472, %rsp\n .cfi_def_cfa_offset 20480\n call *%rdi\n"
+        "far_return: addq $20472, %rsp\n .cfi_def_cfa_offset 8\n ret\n .cfi_endproc\n");
+extern char far_return[] __asm__("far_return");
+
+static void damaged_in_place_of_an_alternate_stack(void)
+{
+    /* A shorter stack is in its place. */
+    char *pages = map_what_was_alternate(SIZE);
+    EXPECT(mprotect(pages + SHORT, SIZE - SHORT, PROT_NONE) == 0, "no memory");
+    uint64_t *sp = (uint64_t *)(pages + SHORT / 2);
+    ucontext_t context;
+    getcontext(&context);
+    context.uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)nothing;
+    context.uc_mcontext.gregs[REG_RSP] = (greg_t)sp;
+    *sp = (uintptr_t)far_return;
+    walked.n = sp_walk(&context, walked.frames, WALK_MOST, &walked.end);
+    EXPECT(walked.n == 2 && walked.end == SP_END_UNREADABLE, "%d frames, end: %s", walked.n, sp_end_name(walked.end));
+}
+
 static ucontext_t one, two;
 static volatile long walks, wrong, whole;
 
@@ -162,6 +238,8 @@ int main(void)
 {
     tap_case("a coroutine on a stack full of anything ends at its entry", filled);
     tap_case("a call on another stack", called_on_another_stack);
+    tap_case("a coroutine in the place of what was an alternate stack", in_place_of_an_alternate_stack);
+    tap_case("the same, and damaged", damaged_in_place_of_an_alternate_stack);
     tap_case("swapcontext under a profiler", swapped_under_a_profiler);
     return tap_end();
 }
