@@ -104,9 +104,22 @@ static void callee_saved(void)
     }
 }
 
+/* The register is as it was when the walk was asked for: nothing further in has saved it. */
+static void live(void)
+{
+    struct walk here;
+    here.n = sp_walk(NULL, here.frames, WALK_MOST, &here.end);
+    for (int i = 0; i < BY; i++) {
+        by[i](walk_here);
+        EXPECT(called.end == SP_END_OUTERMOST && called.n == here.n + 2 && walk_ends_with(&called, &here, 1),
+               "register %d: %d frames, end: %s", i, called.n, sp_end_name(called.end));
+    }
+}
+
 int main(void)
 {
     tap_case("a CFA by an expression on a register of the context", expression);
     tap_case("a CFA in any callee-saved register, saved in any frame", callee_saved);
+    tap_case("a CFA in any callee-saved register, saved in none", live);
     return tap_end();
 }

@@ -61,17 +61,20 @@ static void expect_whole(const struct walk *walk, const struct walk *of, const c
            sp_end_name(walk->end));
 }
 
+static void handle_nested(int number, void (*handler)(int, void *, void *), int flags)
+{
+    struct sigaction action;
+    handle(number, handler, flags);
+    sigaction(number, NULL, &action);
+    sigemptyset(&action.sa_mask);
+    sigaction(number, &action, NULL);
+}
+
 /* Here and in handlers, first without memory, then from it. */
 static NOINLINE void check_here(void)
 {
-    handle(SIGUSR1, on_signal, SA_ONSTACK);
+    handle_nested(SIGUSR1, on_signal, SA_ONSTACK);
     handle(SIGUSR2, on_nested, SA_ONSTACK | SA_NODEFER);
-    sigset_t none;
-    sigemptyset(&none);
-    struct sigaction action;
-    sigaction(SIGUSR1, NULL, &action);
-    action.sa_mask = none;
-    sigaction(SIGUSR1, &action, NULL);
     for (int i = 0; i < 4; i++) {
         look(&here);
         EXPECT(here.end == SP_END_OUTERMOST, "end: %s", sp_end_name(here.end));
@@ -193,6 +196,37 @@ static void alternate_stack_beside_a_thread(void)
     run_thread(fixed, 4 * STACK, beside_a_thread, NULL);
 }
 
+/* More handlers in handlers than a walk would leave stacks for: they are all on one. */
+enum { NESTED = 30 };
+static int nesting;
+
+static void on_nested_often(int number, void *info, void *context)
+{
+    (void)info;
+    if (++nesting < NESTED)
+        raise(number);
+    else
+        for (volatile int i = 0; i < 4; i++) {
+            look(&from_handler);
+            from_context.n = sp_walk(context, from_context.frames, WALK_MOST, &from_context.end);
+        }
+}
+
+static void many_handlers_on_one_stack(void)
+{
+    stack_t stack = {.ss_sp = fixed, .ss_size = sizeof fixed};
+    EXPECT(sigaltstack(&stack, NULL) == 0, "no alternate stack");
+    handle_nested(SIGUSR1, on_nested_often, SA_ONSTACK | SA_NODEFER);
+    look(&here);
+    raise(SIGUSR1);
+    expect_whole(&from_handler, &here, "from the innermost handler");
+    expect_whole(&from_context, &here, "from its context");
+    int signals = 0;
+    for (int i = 0; i < from_handler.n; i++)
+        signals += from_handler.frames[i].rule == SP_RULE_SIGNAL;
+    EXPECT(signals == NESTED, "%d signal frames", signals);
+}
+
 /* A stack used by one thread, then by another, and mapped anew between. */
 static void a_stack_used_again(void)
 {
@@ -211,6 +245,7 @@ int main(void)
     tap_case("alternate signal stacks of the first thread, wherever they lie", alternate_stacks_of_the_first_thread);
     tap_case("alternate signal stacks of other threads", alternate_stacks_of_threads);
     tap_case("an alternate signal stack beside a thread's", alternate_stack_beside_a_thread);
+    tap_case("many handlers on one alternate stack", many_handlers_on_one_stack);
     tap_case("a stack used again", a_stack_used_again);
     return tap_end();
 }

@@ -113,6 +113,7 @@ START_TEST(bad_arguments_touch_nothing)
     ck_assert_int_eq(sp_backtrace_context(NULL, pcs, 2), 0);
     ck_assert_int_eq(sp_backtrace_context(&context, NULL, 2), 0);
     ck_assert_int_eq(sp_backtrace_context(&context, pcs, 0), 0);
+    ck_assert_int_eq(sp_backtrace_context(&context, pcs, -1), 0);
     ck_assert_int_eq(sp_walk(NULL, NULL, 2, &reason), 0);
     ck_assert_int_eq(sp_walk(NULL, &frame, 0, &reason), 0);
     ck_assert_int_eq(sp_walk(&context, &frame, -5, &reason), 0);
@@ -143,6 +144,7 @@ static const uint64_t not_words[] = {
     UINT64_C(0x00000000A5C00003), /* no sign extension */
     UINT64_C(0xFFFFFFFFA5D00003), /* another tag */
     UINT64_C(0xFFFFFFFF00000003), /* no tag */
+    UINT64_C(0xFFFFFFFFA5D00040), /* the same, as if it were an rbp slot of 16 in a frame that has room for it */
     UINT64_C(0xFFFFFFFFFFFFFFFF), /* minus one */
     UINT64_C(0x7FFF00001000),     /* an argument */
 };
@@ -284,9 +286,11 @@ END_TEST
 START_TEST(a_return_address_to_nowhere_has_no_rule)
 {
     static const uint64_t nowhere[] = {1, 0x1234, UINT64_C(0x7ffffffff000), UINT64_C(0xffffffffff600000), ~UINT64_C(0)};
-    for (unsigned i = 0; i < sizeof nowhere / sizeof nowhere[0]; i++) {
+    for (unsigned i = 0; i <= sizeof nowhere / sizeof nowhere[0]; i++) {
         uint64_t *s = lay_mixed_stack();
-        s[8] = nowhere[i];
+        ck_assert_int_eq(walk_from(s, NULL, MOST), 5);
+        /* The last one differs in a bit, that no address has, from one whose rule is known. */
+        s[8] = i < sizeof nowhere / sizeof nowhere[0] ? nowhere[i] : PC(code_plain_return) | UINT64_C(1) << 48;
         ck_assert_int_eq(walk_from(s, NULL, MOST), 3);
         expect_frame(2, PC(code_plain_return), s + 5, 0, SP_RULE_NONE);
         ck_assert_int_eq(end, SP_END_NO_RULE);
@@ -374,6 +378,88 @@ START_TEST(a_stack_in_the_place_of_a_longer_one)
 }
 END_TEST
 
+/* The same in a thread that keeps no walk, and knows the outermost frames by one that it has kept. */
+START_TEST(a_stack_cut_off_where_no_walk_is_kept)
+{
+    char *pages;
+    uint64_t *s = map_end_of_page(&pages) - 7;
+    void *pcs[MOST];
+    for (int i = 0; i < 8; i++) {
+        /* Its last walk that is kept is of this stack, the others of other ones. */
+        uint64_t *other = lay_mixed_stack() + 16 * i;
+        memmove(other, stack + 100, 13 * sizeof *other);
+        ck_assert_int_eq(walk_from(other, NULL, MOST), 5);
+        s[0] = PC(code_covered_return);
+        s[1] = WORD;
+        s[4] = PC(code_covered_return);
+        s[5] = WORD;
+        s[8] = PC(code_first_return);
+        ucontext_t context = interrupted_at(s, NULL);
+        ck_assert_int_eq(sp_backtrace_context(&context, pcs, MOST), 4);
+        ck_assert_int_eq(mprotect(pages + 4096, 4096, PROT_NONE), 0);
+        ck_assert_int_eq(sp_backtrace_context(&context, pcs, MOST), 3);
+        ck_assert_int_eq(mprotect(pages + 4096, 4096, PROT_READ | PROT_WRITE), 0);
+    }
+    munmap(pages, 8192);
+}
+END_TEST
+
+/* Many frames, all alike: a walk that starts at another is another, and so is one that starts at another pc. */
+START_TEST(a_repeated_walk_starts_where_the_last_did)
+{
+    enum { FRAMES = 30 };
+    void *pcs[MOST];
+    uint64_t *s = stack + 100;
+    memset(stack, 0, sizeof stack);
+    for (int i = 0; i < FRAMES; i++) {
+        s[4 * i] = PC(code_covered_return);
+        s[4 * i + 1] = WORD;
+    }
+    s[4 * FRAMES] = PC(code_first_return);
+    for (int i = 0; i < 40; i++) {
+        int from = i / 4 % 2 * 5;
+        uintptr_t pc = PC(code_leaf) + (i / 2 % 2 != 0); /* its first instruction takes one byte */
+        ucontext_t context = interrupted_at(s + 4 * from, NULL);
+        context.uc_mcontext.gregs[REG_RIP] = (greg_t)pc;
+        ck_assert_int_eq(sp_backtrace_context(&context, pcs, MOST), FRAMES + 2 - from);
+        ck_assert_uint_eq((uintptr_t)pcs[0], pc);
+    }
+}
+END_TEST
+
+/* A signal frame that goes back to the code that it was come from, on and on. */
+__asm__(".text\n"
+        "restorer: movq $15, %rax\n syscall\n");
+extern char restorer[] __asm__("restorer");
+
+START_TEST(signal_frames_in_a_circle_make_no_progress)
+{
+    enum { RIP = 40 + 8 * 16, RSP = 40 + 8 * 15, RBX = 40 + 8 * 11 };
+    for (int with_registers = 0; with_registers < 2; with_registers++) {
+        memset(stack, 0, sizeof stack);
+        uint64_t *s = stack + 100, *at = s;
+        ucontext_t context = interrupted_at(s, NULL);
+        *at++ = PC(restorer);
+        at[RIP / 8] = PC(code_leaf);
+        at[RSP / 8] = (uint64_t)s;
+        if (with_registers) {
+            /* Through a frame whose CFA is in rbx, where the walk is started anew. */
+            s[0] = PC(code_rbx_return);
+            s[4] = PC(restorer);
+            at = s + 5;
+            at[RIP / 8] = PC(code_leaf);
+            at[RSP / 8] = (uint64_t)s;
+            at[RBX / 8] = (uint64_t)(s + 3);
+            context.uc_mcontext.gregs[REG_RBX] = (greg_t)(s + 3);
+        }
+        for (int i = 0; i < 4; i++) {
+            ck_assert_int_lt(sp_walk(&context, frames, MOST, &end), MOST);
+            ck_assert_int_eq(end, SP_END_NO_PROGRESS);
+        }
+    }
+}
+END_TEST
+
 static const uintptr_t wild[] = {
     0, 1, 8, 0xfff, UINT64_C(0x800000000000), ~UINT64_C(0), ~UINT64_C(0) - 7, UINT64_C(0xffff800000000000)};
 
@@ -446,6 +532,9 @@ int main(void)
     tcase_add_test(tcase, a_stack_that_is_cut_off_is_unreadable);
     tcase_add_test(tcase, words_that_are_cut_off_are_unreadable);
     tcase_add_test(tcase, a_stack_in_the_place_of_a_longer_one);
+    tcase_add_test(tcase, a_stack_cut_off_where_no_walk_is_kept);
+    tcase_add_test(tcase, a_repeated_walk_starts_where_the_last_did);
+    tcase_add_test(tcase, signal_frames_in_a_circle_make_no_progress);
     tcase_add_test(tcase, a_wild_sp_where_no_walk_is_kept);
     tcase_add_test(tcase, an_unaligned_or_wild_sp_is_no_fault);
     tcase_add_test(tcase, a_flipped_bit_is_no_fault);

@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "walk/ahead.h"
+#include "walk/progress.h"
 
 #include <spwalk.h>
 
@@ -184,8 +185,28 @@ enum { LOADS_IN_PLACE = 1 };
 #endif
 
 /* Two libraries alike in all but the size of one frame and what calls what, loaded in turn at the same addresses. */
+static struct sp_frame callers[MOST];
+static int caller_count;
+
+/* Both of the walks that are compared might be wrong. */
+static NOINLINE void compare_with_callers(void)
+{
+    struct sp_frame frames[MOST];
+    enum sp_end end;
+    compare_walks();
+    int n = sp_walk(NULL, frames, MOST, &end);
+    ck_assert_int_eq(end, SP_END_OUTERMOST);
+    /* This function, two of the library's, and the callers. */
+    ck_assert_int_eq(n, 3 + caller_count);
+    for (int i = 1; i < caller_count; i++)
+        ck_assert_uint_eq(frames[3 + i].sp, callers[i].sp);
+}
+
 START_TEST(a_library_in_the_place_of_another)
 {
+    enum sp_end end;
+    caller_count = sp_walk(NULL, callers, MOST, &end);
+    ck_assert_int_eq(end, SP_END_OUTERMOST);
     const char *paths[] = {LIBRARY_A, LIBRARY_B};
     void *address[2] = {NULL, NULL};
     int same = 0;
@@ -196,7 +217,7 @@ START_TEST(a_library_in_the_place_of_another)
         *(void **)&call = dlsym(library, "library_call");
         ck_assert_ptr_nonnull(*(void **)&call);
         for (int k = 0; k < 4; k++)
-            call(compare_walks);
+            call(compare_with_callers);
         address[i % 2] = *(void **)&call;
         same += address[0] == address[1];
         dlclose(library);
@@ -261,6 +282,26 @@ START_TEST(more_frames_than_are_kept)
 }
 END_TEST
 
+START_TEST(what_a_frame_is_come_to_by)
+{
+    enum { SP = 0x10000, RBP_AT = SP - 24 };
+    sp_rule by_sp = sp_rule_make(SP_KIND_SP, 4, 0), by_rbp = sp_rule_make(SP_KIND_RBP, 2, 1);
+    ck_assert(sp_way_of(by_sp, RBP_AT, SP).is_plain);
+    ck_assert(!sp_way_of(by_rbp, RBP_AT, SP).is_plain);
+    ck_assert_uint_eq(sp_way_of(by_rbp, RBP_AT, SP).rbp_below, 3);
+    ck_assert_uint_eq(sp_way_of(by_rbp, 0, SP).rbp_below, SP_RBP_AT_START);
+    /* What a word shows of any other is not known. */
+    const sp_rule others[] = {by_sp | SP_RULE_VOLATILE, by_rbp | SP_RULE_VOLATILE, sp_rule_make(SP_KIND_RBP, 3, 1),
+                              sp_rule_make(SP_KIND_SIGNAL, 0, 0), sp_rule_make(SP_KIND_COMPLEX, 0, 0)};
+    for (unsigned i = 0; i < sizeof others / sizeof others[0]; i++) {
+        ck_assert(!sp_way_of(others[i], RBP_AT, SP).is_plain);
+        ck_assert_uint_eq(sp_way_of(others[i], RBP_AT, SP).rbp_below, 0);
+    }
+    ck_assert_uint_eq(sp_way_of(by_rbp, RBP_AT + 4, SP).rbp_below, 0);
+    ck_assert_uint_eq(sp_way_of(by_rbp, SP + 8, SP).rbp_below, 0);
+}
+END_TEST
+
 /* A first frame whose caller goes by rbp: the same stack with another rbp is another one, whatever lies on it. */
 START_TEST(the_rbp_that_a_walk_starts_with)
 {
@@ -301,6 +342,7 @@ int main(void)
     tcase_add_test(tcase, random_stacks);
     tcase_add_test(tcase, random_stacks_interrupted);
     tcase_add_test(tcase, more_frames_than_are_kept);
+    tcase_add_test(tcase, what_a_frame_is_come_to_by);
     tcase_add_test(tcase, the_rbp_that_a_walk_starts_with);
     if (LOADS_IN_PLACE)
         tcase_add_test(tcase, a_library_in_the_place_of_another);
