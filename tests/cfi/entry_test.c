@@ -230,6 +230,37 @@ START_TEST(augmentation_size)
 }
 END_TEST
 
+/* A size that ends among the data of the letters: what is left of them would be instructions, nops at that. */
+START_TEST(augmentation_size_too_small)
+{
+    static const uint8_t data[] = {0x1b, 0, 0};
+    size_t cie = image_cie(&image, &(struct image_cie){.augmentation = "zRLL", .data = data, .data_size = 3});
+    image_fde(&image, cie, code, 16, NULL, 0);
+    uint8_t *size = image.start + cie + 4 + 4 + 1 + 5 + 3;
+    ck_assert_uint_eq(*size, 3);
+    ck_assert_int_eq(look_up(code), SP_CFI_OK);
+    for (*size = 1; *size < 3; ++*size)
+        ck_assert_int_eq(look_up(code), SP_CFI_BAD);
+}
+END_TEST
+
+/* Without a table, the entries are read one after another: each FDE by its own CIE. */
+START_TEST(two_cies)
+{
+    static const uint8_t other[] = {0x0c, 7, 24, 0x80 + 16, 1};
+    size_t cie = image_cie(&image, &(struct image_cie){0});
+    image_fde(&image, cie, code, 16, NULL, 0);
+    size_t other_cie = image_cie(&image, &(struct image_cie){.instructions = other, .instructions_size = sizeof other});
+    image_fde(&image, other_cie, code + 16, 16, NULL, 0);
+    image_fde(&image, cie, code + 32, 16, NULL, 0);
+    image_terminator(&image);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(look_up(code + 16 * (uintptr_t)i), SP_CFI_OK);
+        ck_assert_int_eq(row.cfa.offset, i == 1 ? 24 : 8);
+    }
+}
+END_TEST
+
 START_TEST(return_registers)
 {
     ck_assert_int_eq(look_up_with(&(struct image_cie){.return_register = 3}), SP_CFI_OK);
@@ -350,6 +381,8 @@ Suite *entry_suite(void)
     tcase_add_test(tests, augmentations_without_size);
     tcase_add_test(tests, augmentations_refused);
     tcase_add_test(tests, augmentation_size);
+    tcase_add_test(tests, augmentation_size_too_small);
+    tcase_add_test(tests, two_cies);
     tcase_add_test(tests, return_registers);
     tcase_add_test(tests, dropped_function);
     tcase_add_test(tests, cie_pointer);

@@ -352,10 +352,16 @@ START_TEST(positions)
     for (size_t i = 0; i < sizeof outside / sizeof outside[0]; i++)
         ck_assert_int_eq(sp_cfi_evaluate(&tables, outside[i], &registers, NULL, read_memory, &image, &result, NULL),
                          SP_CFI_INVALID);
+    /* The segment ends among the operations. */
+    image_bytes(&image, IMAGE_BYTES(3, 0x31, 0x31, 0x31));
+    tables = image_tables(&image);
+    ck_assert_int_eq(sp_cfi_evaluate(&tables, 2, &registers, NULL, read_memory, &image, &result, NULL), SP_CFI_VALUE);
+    tables.segment_hi--;
+    ck_assert_int_eq(sp_cfi_evaluate(&tables, 2, &registers, NULL, read_memory, &image, &result, NULL), SP_CFI_INVALID);
     registers.known = 0;
     image_bytes(&image, IMAGE_BYTES(2, 0x70, 0));
     tables = image_tables(&image);
-    ck_assert_int_eq(sp_cfi_evaluate(&tables, 2, &registers, NULL, read_memory, &image, &result, NULL),
+    ck_assert_int_eq(sp_cfi_evaluate(&tables, 6, &registers, NULL, read_memory, &image, &result, NULL),
                      SP_CFI_NEEDS_REGISTER);
 }
 END_TEST

@@ -270,6 +270,36 @@ START_TEST(table_entries_refused)
 }
 END_TEST
 
+/* In a segment without a header, by what its entries look like, and by their describing code of the text. */
+START_TEST(found_by_its_looks)
+{
+    image.size = 0;
+    image_bytes(&image, IMAGE_BYTES(20, 0, 0, 0, 0, 0, 0, 0)); /* looks like the start of one, and is none */
+    image_bytes(&image, IMAGE_BYTES(1, 'z', 'R', 0, 1, 0x78, 16, 1));
+    while (image.size % 8 != 0)
+        image_u8(&image, 0xee);
+    const uintptr_t text_lo = image_address(&image, 0) + 0x100000, text_hi = text_lo + 0x1000;
+    size_t elsewhere = image_cie(&image, &(struct image_cie){0});
+    image_fde(&image, elsewhere, text_hi, 16, NULL, 0);
+    image_terminator(&image);
+    while (image.size % 8 != 0)
+        image_u8(&image, 0);
+    size_t cie = image_cie(&image, &(struct image_cie){0});
+    image_fde(&image, cie, text_lo, 16, NULL, 0);
+    image_fde(&image, cie, text_lo + 16, 0xff0, NULL, 0);
+    const uintptr_t lo = image_address(&image, 0), cut = image_address(&image, image.size);
+    image_terminator(&image);
+    const uintptr_t hi = image_address(&image, image.size);
+    ck_assert_uint_eq(sp_cfi_find_eh_frame(lo, hi, text_lo, text_hi), image_address(&image, cie));
+    ck_assert_uint_eq(sp_cfi_find_eh_frame(lo, cut, text_lo, text_hi), image_address(&image, cie));
+    ck_assert_uint_eq(sp_cfi_find_eh_frame(lo, cut - 8, text_lo, text_hi), 0);
+    ck_assert_uint_eq(sp_cfi_find_eh_frame(lo, hi, text_hi, text_hi + 16), image_address(&image, elsewhere));
+    ck_assert_uint_eq(sp_cfi_find_eh_frame(lo, hi, text_lo, text_lo + 15), 0);
+    ck_assert_uint_eq(sp_cfi_find_eh_frame(lo, hi, text_hi + 16, text_hi + 32), 0);
+    ck_assert_uint_eq(sp_cfi_find_eh_frame(lo, lo, text_lo, text_hi), 0);
+}
+END_TEST
+
 Suite *header_suite(void)
 {
     Suite *suite = suite_create("cfi header");
@@ -283,6 +313,7 @@ Suite *header_suite(void)
     tcase_add_test(tests, table_other_encodings);
     tcase_add_test(tests, table_unusable);
     tcase_add_test(tests, header_refused);
+    tcase_add_test(tests, found_by_its_looks);
     tcase_add_test(tests, same_start);
     tcase_add_test(tests, table_entries_refused);
     suite_add_tcase(suite, tests);

@@ -195,6 +195,9 @@ START_TEST(offsets_too_large)
     assert_cfa(SP_CFI_RSP, INT32_MAX);
     ck_assert_int_eq(run(0, IMAGE_BYTES(0x0e, 0x80, 0x80, 0x80, 0x80, 0x08)), SP_CFI_BAD);
     ck_assert_int_eq(run(0, IMAGE_BYTES(0x0c, 7, 0x80, 0x80, 0x80, 0x80, 0x08)), SP_CFI_BAD);
+    /* 2^64 - 1 is no -1. */
+    ck_assert_int_eq(run(0, IMAGE_BYTES(0x05, 12, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01)),
+                     SP_CFI_BAD);
     /* 2^63 as an offset. */
     ck_assert_int_eq(run(0, IMAGE_BYTES(0x0e, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01)), SP_CFI_BAD);
 }
@@ -226,6 +229,8 @@ START_TEST(other_registers)
     assert_cfa(SP_CFI_RSP, 24);
     for (unsigned i = 0; i < SP_CFI_RA; i++)
         assert_rule(i, i == SP_CFI_RSP ? SP_CFI_VAL_OFFSET : SP_CFI_SAME, 0);
+    ck_assert_uint_eq(row.args_size, 0);
+    ck_assert_uint_eq(row.return_register, SP_CFI_RA);
 }
 END_TEST
 

@@ -351,6 +351,8 @@ START_TEST(cut_off)
             bool whole = sp_instruction_read((uintptr_t)at, (uintptr_t)at + length, &read);
             /* fwait is one by itself too. */
             ck_assert_msg(whole == (length == table[i].length), "%s: %u bytes", table[i].text, length);
+            /* The end may lie before it. */
+            ck_assert(length == 0 || !sp_instruction_read((uintptr_t)at, (uintptr_t)at - 1, &read));
         }
     }
 }

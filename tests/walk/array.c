@@ -210,6 +210,15 @@ START_TEST(rbp_is_followed_through_its_saves)
         expect_frame(4, PC(code_first_return), s + 11, 0, SP_RULE_CFI);
         ck_assert_int_eq(end, SP_END_OUTERMOST);
     }
+    /* The same saved rbp, but another return address. */
+    s[10] = PC(code_plain_return);
+    s[14] = PC(code_first_return);
+    for (int i = 0; i < 5; i++) {
+        ck_assert_int_eq(walk_from(s, s + 3, MOST), 6);
+        expect_frame(4, PC(code_plain_return), s + 11, 32, SP_RULE_CFI);
+        expect_frame(5, PC(code_first_return), s + 15, 0, SP_RULE_CFI);
+    }
+    s[10] = PC(code_first_return);
     /* The same return addresses, but another saved rbp: what was remembered must not be believed. */
     s[3] = (uint64_t)(s + 19);
     s[19] = 0;
@@ -279,6 +288,34 @@ START_TEST(rbx_is_followed_by_a_full_walk)
         expect_frame(2, PC(code_rbx_return), s + 5, 32, SP_RULE_CFI);
         expect_frame(3, PC(code_first_return), s + 9, 0, SP_RULE_CFI);
         ck_assert_int_eq(end, SP_END_OUTERMOST);
+    }
+}
+END_TEST
+
+/* In each, the CFA is what one register holds, by an expression: one byte of code a register, in DWARF's order. */
+__asm__(".text\n"
+        "by_register: .cfi_startproc\n"
+        ".irp number, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n"
+        ".cfi_escape 0x0f, 2, 0x70 + \\number, 0\n hlt\n"
+        ".endr\n"
+        ".cfi_endproc\n");
+extern char by_register[] __asm__("by_register");
+
+START_TEST(each_register_of_a_context)
+{
+    static const int gregs[16] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP,
+                                  REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+    uint64_t *s = stack + 100;
+    memset(stack, 0, sizeof stack);
+    s[6] = PC(code_first_return);
+    for (int i = 0; i < 16; i++) {
+        ucontext_t context = interrupted_at(s, s);
+        context.uc_mcontext.gregs[REG_RIP] = (greg_t)(PC(by_register) + (uintptr_t)i);
+        context.uc_mcontext.gregs[gregs[i]] = (greg_t)(s + 7);
+        ck_assert_int_eq(sp_walk(&context, frames, MOST, &end), 2);
+        ck_assert_int_eq(end, SP_END_OUTERMOST);
+        ck_assert_uint_eq(frames[1].pc, PC(code_first_return));
+        ck_assert_uint_eq(frames[1].sp, (uintptr_t)(s + 7));
     }
 }
 END_TEST
@@ -527,6 +564,7 @@ int main(void)
     tcase_add_test(tcase, an_rbp_that_is_saved_elsewhere_now);
     tcase_add_test(tcase, an_rbp_below_sp_makes_no_progress);
     tcase_add_test(tcase, rbx_is_followed_by_a_full_walk);
+    tcase_add_test(tcase, each_register_of_a_context);
     tcase_add_test(tcase, a_return_address_to_nowhere_has_no_rule);
     tcase_add_test(tcase, code_that_nothing_describes_has_no_rule);
     tcase_add_test(tcase, a_stack_that_is_cut_off_is_unreadable);
