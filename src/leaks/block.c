@@ -51,13 +51,12 @@ static void put_record(uint16_t slot, uintptr_t address, size_t size, enum leaks
         ((uint64_t *)record)[-1] = slack;
         slack = LEAKS_SLACK_FAR;
     }
-    *record = (struct leaks_record){.trace = trace,
+    *record = (struct leaks_record){.time = leaks_ticks_passed() >> LEAKS_TIME_SHIFT,
                                     .thread = thread->number,
-                                    .kind = kind,
-                                    .is_guarded = leaks_options.guard,
                                     .serial = leaks_serial_next(thread),
+                                    .trace = trace,
                                     .slack = slack,
-                                    .time = leaks_ticks_passed(),
+                                    .kind = kind,
                                     .epoch = leaks_epoch};
     if (leaks_options.guard) {
         uint64_t word = leaks_guard_word(address);
@@ -128,15 +127,15 @@ static void report_unknown(uintptr_t address, uint16_t slot, enum leaks_kind kin
 void leaks_block_damaged(const struct leaks_record *record, uintptr_t address, uint64_t size, enum leaks_kind kind,
                          uint32_t here)
 {
-    struct leaks_error error = {.type = LEAKS_OVERRUN,
-                                .address = address,
-                                .size = size,
-                                .serial = record->serial,
-                                .allocated = record->trace,
-                                .allocated_as = record->kind,
-                                .freed_as = (uint8_t)kind,
-                                .here = here,
-                                .found = leaks_guard_damage(record, address, size)};
+    struct leaks_error error = {
+        .type = LEAKS_OVERRUN, .address = address, .freed_as = (uint8_t)kind, .here = here, .found = UINT64_MAX};
+    if (record != NULL) {
+        error.size = size;
+        error.serial = record->zero == 0 ? record->serial : 0;
+        error.allocated = record->trace;
+        error.allocated_as = record->kind;
+        error.found = leaks_guard_damage(address, size);
+    }
     leaks_error_add(&error);
 }
 
@@ -167,13 +166,31 @@ static __attribute__((noinline, cold)) bool check_without_record(uintptr_t addre
     return true;
 }
 
+bool leaks_record_is_whole(const struct leaks_record *record, uint64_t size, uint64_t room)
+{
+    return size <= room && record->kind <= LEAKS_NEW_ARRAY &&
+           (record->trace == 0 ? leaks_trace_lost() != 0 : leaks_trace_is_known(record->trace));
+}
+
+static __attribute__((noinline, cold)) void report_wrong(const struct leaks_record *record, uintptr_t address,
+                                                         uint64_t size, enum leaks_kind kind)
+{
+    if (!leaks_record_is_whole(record, size, (uintptr_t)record - address)) {
+        leaks_block_damaged(NULL, address, 0, kind, leaks_trace_here());
+        return;
+    }
+    if (record->kind != kind)
+        report_mismatch(record, address, record->kind, kind);
+    if (leaks_guard_damage(address, size) != 0)
+        leaks_block_damaged(record, address, size, kind, leaks_trace_here());
+}
+
 static inline __attribute__((always_inline)) void check_record(const struct leaks_record *record, uintptr_t address,
                                                                uint64_t size, enum leaks_kind kind)
 {
-    if (__builtin_expect(record->kind != kind, 0))
-        report_mismatch(record, address, record->kind, kind);
-    if (__builtin_expect(leaks_guard_damage(record, address, size) != 0, 0))
-        leaks_block_damaged(record, address, size, kind, leaks_trace_here());
+    if (__builtin_expect(
+            record->kind != kind || size > (uintptr_t)record - address || leaks_guard_damage(address, size) != 0, 0))
+        report_wrong(record, address, size, kind);
 }
 
 bool leaks_block_remove(void *block, enum leaks_kind kind)
@@ -237,7 +254,8 @@ static struct leaks_record *find_record(const void *block)
 size_t leaks_block_size(const void *block)
 {
     const struct leaks_record *record = find_record(block);
-    return record == NULL ? SIZE_MAX : leaks_record_size(record, (uintptr_t)block);
+    uint64_t size = record == NULL ? SIZE_MAX : leaks_record_size(record, (uintptr_t)block);
+    return size <= (uintptr_t)record - (uintptr_t)block ? size : SIZE_MAX;
 }
 
 void leaks_block_become(void *block, enum leaks_kind kind)

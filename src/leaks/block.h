@@ -60,7 +60,11 @@ void leaks_block_put_back(void *block, uint16_t slot);
 /* The size that the program asked for; SIZE_MAX where it is not known. */
 size_t leaks_block_size(const void *block);
 
-/* Reports that a block's guard word was overwritten, here being the stack of the call that frees it as kind, or 0. */
+/* Whether a record of a block that has so much room before it is as it was written, as far as can be told. */
+bool leaks_record_is_whole(const struct leaks_record *record, uint64_t size, uint64_t room);
+
+/* Reports that a block's guard word was overwritten, here being the stack of the call that frees it as kind, or 0.
+ * record: NULL where the write went on over that. */
 void leaks_block_damaged(const struct leaks_record *record, uintptr_t address, uint64_t size, enum leaks_kind kind,
                          uint32_t here);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "leaks/live.h"
 
+#include "leaks/block.h"
 #include "leaks/slot.h"
 #include "leaks/state.h"
 #include "module/kernel.h"
@@ -51,26 +52,40 @@ static bool is_mapped(const struct leaks_maps *maps, uintptr_t start, uintptr_t 
     return last->is_readable;
 }
 
-/* Returns false where it is no block. */
-static bool look_at(const struct leaks_maps *maps, uintptr_t address, uint16_t slot, struct leaks_record *record)
+/* Returns false where it is no block. Of an overwritten record nothing is believed. */
+static bool look_at(const struct leaks_maps *maps, uintptr_t address, uint16_t slot, struct leaks_record *record,
+                    uint64_t *size, bool *is_whole)
 {
     if (!is_mapped(maps, address - 16, address))
         return false;
     const struct leaks_record *place = leaks_record_at(address, slot);
     if ((uintptr_t)place < address || !is_mapped(maps, (uintptr_t)place - 8, (uintptr_t)(place + 1)))
         return false;
+    uint64_t room = (uintptr_t)place - address;
     *record = *place;
-    return leaks_record_size(place, address) <= (uintptr_t)place - address;
+    *size = leaks_record_size(place, address);
+    *is_whole = leaks_record_is_whole(place, *size, room);
+    if (*is_whole)
+        return true;
+    *size = *size < room ? *size : room;
+    record->trace = 0;
+    record->kind = LEAKS_MALLOC;
+    record->marks = 0;
+    record->epoch = leaks_epoch;
+    return true;
 }
 
-static void add(struct leaks_live_list *list, uintptr_t address, const struct leaks_record *record, uint64_t size)
+static void add(struct leaks_live_list *list, uintptr_t address, const struct leaks_record *record, uint64_t size,
+                bool is_whole)
 {
     if (list->count == list->room)
         return;
     list->sizes[list->count] = size;
     list->records[list->count] = *record;
-    list->blocks[list->count++] = (struct leaks_live){
-        .address = address, .is_hidden = record->marks != 0, .is_inherited = record->epoch != (leaks_epoch & 255)};
+    list->blocks[list->count++] = (struct leaks_live){.address = address,
+                                                      .is_hidden = record->marks != 0,
+                                                      .is_inherited = record->epoch != (leaks_epoch & 255),
+                                                      .is_damaged = !is_whole};
 }
 
 /* Counts the blocks of a leaf, and adds them to the list where there is one. */
@@ -91,8 +106,10 @@ static size_t walk_leaf(uint32_t number, const struct leaks_maps *maps, struct l
             uintptr_t address =
                 ((uintptr_t)number << LEAKS_LEAF_SHIFT) + ((group << LEAKS_GROUP_SHIFT) + i) * (uintptr_t)16;
             struct leaks_record record;
-            if (look_at(maps, address, slots[i], &record))
-                add(list, address, &record, leaks_record_size(leaks_record_at(address, slots[i]), address));
+            uint64_t size;
+            bool is_whole;
+            if (look_at(maps, address, slots[i], &record, &size, &is_whole))
+                add(list, address, &record, size, is_whole);
         }
     }
     return count;

@@ -14,6 +14,7 @@ struct leaks_live {
     uintptr_t address;
     uint8_t class; /* enum leaks_class */
     uint8_t is_hidden, is_inherited;
+    uint8_t is_damaged; /* its record was overwritten */
 };
 
 /* Three arrays with the same indices, so that a search reads no more than it needs. */

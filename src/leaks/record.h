@@ -13,6 +13,7 @@
 #define SPWALK_LEAKS_RECORD_H
 
 #include "leaks/data.h"
+#include "leaks/options.h"
 #include "leaks/slot.h"
 
 #include <stdbool.h>
@@ -20,19 +21,22 @@
 #include <stdint.h>
 #include <string.h>
 
+/* What a report can least do without comes last: a write that runs past the end of the block reaches it last. */
 struct leaks_record {
-    uint64_t trace : 32;
+    uint64_t time : 42;   /* of the time stamp counter, since the start, in units of 1 << LEAKS_TIME_SHIFT */
     uint64_t thread : 22; /* the kernel's number of the thread, which is below 2^22 */
-    uint64_t kind : 2;    /* enum leaks_kind */
-    uint64_t marks : 2;   /* LEAKS_IGNORED, LEAKS_REPORTED */
-    uint64_t is_guarded : 1;
     uint64_t serial : 48;
+    uint64_t zero : 16;
+    uint64_t trace : 32;
     uint64_t slack : 16; /* from the end of what was asked for to the record; LEAKS_SLACK_FAR: the 8 bytes before the
                             record tell it */
-    uint64_t time : 56;  /* of the time stamp counter, since the start */
+    uint64_t kind : 2;   /* enum leaks_kind */
+    uint64_t marks : 2;  /* LEAKS_IGNORED, LEAKS_REPORTED */
     uint64_t epoch : 8;  /* which process of a line of forks allocated it */
 };
 _Static_assert(sizeof(struct leaks_record) == 24, "what a block costs, with 8 bytes of guard word");
+
+enum { LEAKS_TIME_SHIFT = 12 };
 
 enum { LEAKS_IGNORED = 1, LEAKS_REPORTED = 2 };
 
@@ -70,6 +74,7 @@ static inline struct leaks_record *leaks_record_at(uintptr_t address, uint16_t s
     return (struct leaks_record *)(end - sizeof(struct leaks_record));
 }
 
+/* More than the room before the record where the record was overwritten. */
 static inline uint64_t leaks_record_size(const struct leaks_record *record, uintptr_t address)
 {
     uint64_t slack = record->slack;
@@ -85,11 +90,11 @@ static inline uint64_t leaks_guard_word(uintptr_t address)
     return address * UINT64_C(0x9e3779b97f4a7c15) ^ UINT64_C(0xfd5a7c1e93b6d20f);
 }
 
-/* What stands in the place of a block's guard word, xored with it: 0 where all is well. */
-static inline uint64_t leaks_guard_damage(const struct leaks_record *record, uintptr_t address, uint64_t size)
+/* What stands in the place of a block's guard word, xored with it: 0 where all is well, or there is none. */
+static inline uint64_t leaks_guard_damage(uintptr_t address, uint64_t size)
 {
     uint64_t word;
-    if (!record->is_guarded)
+    if (!leaks_options.guard)
         return 0;
     memcpy(&word, (const char *)address + size, sizeof word);
     return word ^ leaks_guard_word(address);

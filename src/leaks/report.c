@@ -83,7 +83,7 @@ static void put_block(const struct leaks_live *live, const struct leaks_record *
     struct leaks_block block = {.address = live->address,
                                 .size = size,
                                 .serial = record->serial,
-                                .time = to_ns(rate, record->time),
+                                .time = to_ns(rate, (uint64_t)record->time << LEAKS_TIME_SHIFT),
                                 .stack = record->trace,
                                 .thread = record->thread,
                                 .kind = record->kind,
@@ -98,15 +98,22 @@ static void put_block(const struct leaks_live *live, const struct leaks_record *
     leaks_writer_put(LEAKS_ITEM_BLOCK, &block, sizeof block, content, block.dump_size);
 }
 
+/* An error may have the number from a record that was overwritten. */
+static void put_stack_if_known(uint32_t number)
+{
+    if (leaks_trace_is_known(number))
+        put_stack(number);
+}
+
 static void put_errors(void)
 {
     const struct leaks_error *error;
     for (size_t i = 0; (error = leaks_error_get(i)) != NULL; i++) {
         if (error->type == 0)
             continue;
-        put_stack(error->here);
-        put_stack(error->allocated);
-        put_stack(error->freed);
+        put_stack_if_known(error->here);
+        put_stack_if_known(error->allocated);
+        put_stack_if_known(error->freed);
         leaks_writer_put(LEAKS_ITEM_ERROR, error, sizeof *error, NULL, 0);
     }
 }

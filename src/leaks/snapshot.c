@@ -27,7 +27,9 @@ static void check_guards(const struct leaks_live_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
         const struct leaks_live *live = &list->blocks[i];
-        if (leaks_is_shown(live) && leaks_guard_damage(&list->records[i], live->address, list->sizes[i]) != 0)
+        if (live->is_damaged)
+            leaks_block_damaged(NULL, live->address, 0, LEAKS_MALLOC, 0);
+        else if (leaks_is_shown(live) && leaks_guard_damage(live->address, list->sizes[i]) != 0)
             leaks_block_damaged(&list->records[i], live->address, list->sizes[i], LEAKS_MALLOC, 0);
     }
 }

@@ -43,6 +43,18 @@ struct leaks_trace *leaks_trace_get(uint32_t number)
     return (struct leaks_trace *)&chunk[number & (CHUNK_UNITS - 1)];
 }
 
+bool leaks_trace_is_known(uint32_t number)
+{
+    enum { HEADER = sizeof(struct leaks_trace) / sizeof(uint64_t) };
+    const uint32_t unit = number & (CHUNK_UNITS - 1);
+    if (number < 2 || number >= __atomic_load_n(&next_unit, __ATOMIC_RELAXED) || unit + HEADER > CHUNK_UNITS ||
+        __atomic_load_n(&chunks[number >> LEAKS_TRACE_UNIT_SHIFT], __ATOMIC_ACQUIRE) == NULL)
+        return false;
+    const struct leaks_trace *trace = leaks_trace_get(number);
+    return trace->depth <= LEAKS_FRAMES_MAX && unit + HEADER + trace->depth <= CHUNK_UNITS &&
+           trace->hash == (uint32_t)(hash_of((void *const *)trace->pcs, trace->depth, trace->closes) >> 32);
+}
+
 static inline bool is_same(const struct leaks_trace *trace, void *const *pcs, unsigned depth, uint32_t hash,
                            uint32_t seed)
 {

@@ -8,6 +8,7 @@
 #ifndef SPWALK_LEAKS_TRACE_H
 #define SPWALK_LEAKS_TRACE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,6 +37,9 @@ uint32_t leaks_trace_intern(void *const *pcs, unsigned depth, unsigned is_cut);
 
 /* The trace of a number that leaks_trace_intern returned, but 0. */
 struct leaks_trace *leaks_trace_get(uint32_t number);
+
+/* Whether a number that may be any is that of a trace. */
+bool leaks_trace_is_known(uint32_t number);
 
 /* To be called when a module was unloaded. */
 void leaks_trace_module_closed(void);

@@ -92,13 +92,16 @@ static void show_error(FILE *out, const struct leaks_named_error *named, const s
         fprintf(out, "%s of a block that was allocated by %s", released, leaks_kind_name(error->allocated_as));
         break;
     case LEAKS_OVERRUN:
-        fprintf(out, "write past the end of a block (the 8 bytes after it were changed%s)",
+        fprintf(out, "write past the end of a block (the 8 bytes after it were changed%s%s)",
+                error->allocated ? "" : ", and where it was allocated was overwritten",
                 error->here ? "" : "; found at the end");
         break;
     }
     fprintf(out, "%s: 0x%" PRIx64, style->plain, error->address);
+    if (error->allocated != 0)
+        fprintf(out, ", %" PRIu64 " byte%s", error->size, plural(error->size));
     if (error->serial != 0)
-        fprintf(out, ", %" PRIu64 " byte%s, serial %" PRIu64, error->size, plural(error->size), error->serial);
+        fprintf(out, ", serial %" PRIu64, error->serial);
     if (error->count > 1)
         fprintf(out, "; %" PRIu32 " times", error->count);
     fputc('\n', out);

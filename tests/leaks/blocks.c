@@ -32,6 +32,12 @@ NOINLINE static void forget(void *block)
     sink = NULL;
 }
 
+NOINLINE static void fill(char *block, char value, size_t size)
+{
+    memset(block, value, size);
+    __asm__ volatile("" : : "r"(block) : "memory");
+}
+
 NOINLINE static void leak_malloc(size_t size)
 {
     forget(malloc(size));
@@ -233,6 +239,15 @@ int main(int argc, char **argv)
         free(block);
         kept[0] = other;
         *(volatile char *)(other + 14) = 'x';
+    } else if (strcmp(name, "overrun far") == 0) {
+        /* Into what the detector keeps behind a block, and over all of it. */
+        char *freed = malloc(24), *kept_block = malloc(24), *other = malloc(24);
+        fill(freed, 'x', 24 + 20);
+        fill(kept_block, 'x', 24 + 30);
+        free(freed);
+        kept[0] = kept_block;
+        fill(other, argv[2][0], 24 + 30);
+        free(other);
     } else if (strcmp(name, "clean") == 0) {
         char *text = malloc(100);
         printf("usable %zu\n", malloc_usable_size(text));

@@ -163,6 +163,15 @@ def overrun():
     one("overrun", {}, options=["--no-guard"])
 
 
+def overrun_far():
+    """What a long write destroys of the detector's own is not believed; the program goes on, and it is reported."""
+    for character in ("x", "\x01", "\x7f"):
+        errors = one("overrun far", {}, errors=3, arguments=[character])["errors"]
+        equal([(error["type"], error["size"], len(error["here"]) > 0, functions(error["allocated"])) for error in errors],
+              [("overrun", 24, True, ["main"]), ("overrun", 0, True, []), ("overrun", 0, False, [])], "errors")
+        run("blocks", "overrun far", character, options=["--no-guard"])
+
+
 def mismatch():
     errors = one("mismatch", GLOBALS, program="objects", status=0, errors=3)["errors"]
     equal([(error["type"], error["allocated_by"], error["freed_by"]) for error in errors],
@@ -362,6 +371,7 @@ tests.run("exec", one, "exec", {("definitely", "leak_malloc<main"): [1, 80]}, "b
 tests.run("double free", double)
 tests.run("invalid free", invalid)
 tests.run("write past the end", overrun)
+tests.run("write far past the end", overrun_far)
 tests.run("mismatch", mismatch)
 tests.run("clean programs", clean)
 tests.run("operator new in all forms", objects)
