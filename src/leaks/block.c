@@ -19,6 +19,9 @@ extern const char etext[] __attribute__((visibility("hidden")));
 
 enum { OWN_FRAMES = 6 };
 
+/* There were blocks for whose slot there was no memory: what has none may be one of them. */
+static uint32_t has_unslotted;
+
 uint32_t leaks_trace_of(const struct sp_own_registers *caller)
 {
     void *pcs[LEAKS_FRAMES_MAX];
@@ -72,6 +75,7 @@ void leaks_block_add(void *block, size_t size, enum leaks_kind kind, bool is_wan
         return;
     uint16_t *slot = leaks_slot_make(address);
     if (__builtin_expect(slot == NULL, 0)) {
+        leaks_is_partial = has_unslotted = 1;
         __atomic_fetch_add(&leaks_lost, 1, __ATOMIC_RELAXED);
         return;
     }
@@ -157,6 +161,8 @@ static void report_mismatch(const struct leaks_record *record, uintptr_t address
 static __attribute__((noinline, cold)) bool check_without_record(uintptr_t address, uint16_t slot, enum leaks_kind kind,
                                                                  bool is_realloc)
 {
+    if (slot == LEAKS_SLOT_NONE && has_unslotted && address % 16 == 0)
+        return true;
     if (slot == LEAKS_SLOT_NONE || slot == LEAKS_SLOT_FREED) {
         report_unknown(address, slot, kind, is_realloc);
         return false;
@@ -205,7 +211,8 @@ bool leaks_block_remove(void *block, enum leaks_kind kind)
     if (__builtin_expect(value < LEAKS_SLOT_LARGE, 0)) {
         if (!check_without_record(address, value, kind, false))
             return false;
-        *slot = LEAKS_SLOT_FREED;
+        if (slot != NULL)
+            *slot = LEAKS_SLOT_FREED;
         return true;
     }
     const struct leaks_record *record = leaks_record_at(address, value);
@@ -234,7 +241,8 @@ bool leaks_block_take_out(void *block, uint16_t *slot)
         const struct leaks_record *record = leaks_record_at(address, *slot);
         check_record(record, address, leaks_record_size(record, address), LEAKS_MALLOC);
     }
-    __atomic_store_n(place, LEAKS_SLOT_FREED, __ATOMIC_RELEASE);
+    if (place != NULL)
+        __atomic_store_n(place, LEAKS_SLOT_FREED, __ATOMIC_RELEASE);
     return true;
 }
 

@@ -19,6 +19,8 @@ enum {
 
 static struct leaks_range *ranges;
 static size_t range_count, range_room;
+/* There are blocks without a record, which may hold pointers: all of the heap counts but the blocks that have one. */
+static bool is_heap_read;
 
 static void exclude(uintptr_t start, uintptr_t end)
 {
@@ -57,8 +59,7 @@ static void exclude_block(const struct leaks_maps *maps, uintptr_t address, uint
     if (range_count > 0 && address >= last_start && address < last_end && ranges[range_count - 1].start == last_start)
         return;
     uint64_t chunk = leaks_chunk_word(address);
-    if (leaks_is_partial) {
-        /* Blocks without a record may hold pointers, so all of the heap counts but the blocks that have one. */
+    if (is_heap_read) {
         exclude(address, leaks_chunk_end(address));
         return;
     }
@@ -83,7 +84,7 @@ static void exclude_block(const struct leaks_maps *maps, uintptr_t address, uint
  * heaps, behind this word and a few others. */
 static void exclude_arenas(const struct leaks_maps *maps)
 {
-    for (size_t i = 0; i < maps->count && !leaks_is_partial; i++) {
+    for (size_t i = 0; i < maps->count && !is_heap_read; i++) {
         const struct leaks_mapping *mapping = &maps->mappings[i];
         if (mapping->name_size == 6 && memcmp(mapping->name, "[heap]", 6) == 0)
             exclude(mapping->start, mapping->end);
@@ -130,6 +131,15 @@ static void exclude_below(const struct leaks_maps *maps, uintptr_t sp)
         exclude(mapping->start, sp);
 }
 
+/* Whether a block is on its way to another place, and so has no record that could be found. */
+static bool is_any_moving(const struct leaks_stopped *threads, size_t thread_count)
+{
+    for (size_t i = 0; i < thread_count; i++)
+        if (!threads[i].has_answered || threads[i].is_moving)
+            return true;
+    return leaks_own_thread.is_moving != 0;
+}
+
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _end[] __attribute__((visibility("hidden")));
 
@@ -142,6 +152,7 @@ bool leaks_exclude(const struct leaks_live_list *list, const struct leaks_maps *
         own_count++;
     if (ranges != NULL)
         sp_unmap_pages(ranges, range_room * sizeof *ranges);
+    is_heap_read = leaks_is_partial || is_any_moving(threads, thread_count);
     range_count = 0;
     range_room = (own_count + list->count + 2 * thread_count + 70000) & ~(size_t)4095;
     ranges = sp_map_pages(range_room * sizeof *ranges);

@@ -5,6 +5,7 @@
  */
 #include "leaks/block.h"
 #include "leaks/hooks.h"
+#include "leaks/thread.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -97,7 +98,9 @@ HOOK void *leaks_realloc(void *block, size_t size, const struct sp_own_registers
         leaks_release(block, LEAKS_MALLOC);
         return NULL;
     }
+    leaks_own_thread.is_moving++;
     if (!leaks_block_take_out(block, &slot)) {
+        leaks_own_thread.is_moving--;
         errno = ENOMEM;
         return NULL;
     }
@@ -107,6 +110,7 @@ HOOK void *leaks_realloc(void *block, size_t size, const struct sp_own_registers
         leaks_block_put_back(block, slot);
     else
         leaks_block_add(moved, size, LEAKS_MALLOC, is_wanted, caller);
+    leaks_own_thread.is_moving--;
     return moved;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "leaks/stop.h"
 
+#include "leaks/thread.h"
 #include "module/kernel.h"
 
 #include <fcntl.h>
@@ -68,6 +69,7 @@ static void wait_to_go_on(int signal_number)
         if (threads[i].thread != self)
             continue;
         threads[i].sp = (uintptr_t)__builtin_frame_address(0);
+        threads[i].is_moving = leaks_own_thread.is_moving;
         __asm__("movq %%fs:0, %0" : "=r"(threads[i].control_block));
         __atomic_store_n(&threads[i].has_answered, 1, __ATOMIC_RELEASE);
         while (__atomic_load_n(&is_stopped, __ATOMIC_ACQUIRE))

@@ -9,6 +9,7 @@
 struct leaks_stopped {
     int32_t thread;
     uint32_t has_answered;
+    uint32_t is_moving;      /* it was stopped in a realloc */
     uintptr_t sp;            /* all it uses of its stack lies above, its registers saved there too */
     uintptr_t control_block; /* its %fs:0 */
 };

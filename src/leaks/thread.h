@@ -28,6 +28,7 @@ struct leaks_thread {
 struct leaks_own_thread {
     struct leaks_thread *thread;
     uint32_t is_busy;
+    uint32_t is_moving; /* blocks that it is reallocating just now: they are not to be found meanwhile */
     uint32_t has_ended; /* its destructors have run: it keeps no state any more */
 };
 extern __thread struct leaks_own_thread leaks_own_thread __attribute__((tls_model("initial-exec")));

@@ -2,6 +2,8 @@
 /* asks CASE: a program that uses spwalk_leaks.h itself. */
 #include <spwalk_leaks.h>
 
+#include <malloc.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +16,48 @@ __attribute__((noinline)) static void leak(size_t size)
 {
     sink = malloc(size);
     sink = NULL;
+}
+
+static _Atomic int is_over;
+
+/* Two arrays of pointers that grow in turn, so that each has to move. */
+static void *grow(void *unused)
+{
+    while (!is_over) {
+        void **arrays[2] = {NULL, NULL};
+        size_t count = 0;
+        for (size_t room = 1024; room <= 1 << 18 && !is_over; room *= 2) {
+            for (int i = 0; i < 2; i++)
+                arrays[i] = realloc(arrays[i], room * sizeof(void *));
+            for (; count < room; count++)
+                for (int i = 0; i < 2; i++)
+                    arrays[i][count] = count % 4096 == 0 ? malloc(16) : NULL;
+        }
+        for (size_t at = 0; at < count; at++)
+            for (int i = 0; i < 2; i++)
+                free(arrays[i][at]);
+        free(arrays[0]);
+        free(arrays[1]);
+    }
+    return unused;
+}
+
+static void count_while_moving(void)
+{
+    pthread_t threads[3];
+    struct sp_leaks_summary summary;
+    int found = 0;
+    mallopt(M_MMAP_MAX, 0);
+    for (int i = 0; i < 3; i++)
+        pthread_create(&threads[i], NULL, grow, NULL);
+    for (int i = 0; i < 30; i++) {
+        sp_leaks_count(&summary);
+        found += summary.lost_blocks != 0;
+    }
+    is_over = 1;
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    printf("%d of 30 counts found lost blocks\n", found);
 }
 
 static int refuse(const struct sp_leaks_summary *summary, void *argument)
@@ -48,6 +92,8 @@ int main(int argc, char **argv)
         kept = malloc(100);
         sp_leaks_count(&summary);
         printf("%llu %llu\n", (unsigned long long)summary.lost_blocks, (unsigned long long)summary.lost_bytes);
+    } else if (strcmp(name, "moving") == 0) {
+        count_while_moving();
     } else if (strcmp(name, "now") == 0) {
         leak(10);
         sp_leaks_report();

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -166,6 +168,23 @@ static void run_library(const char *folder)
     }
 }
 
+/* Blocks at addresses that lie far from all others, with no memory left for the detector's tables of them. */
+NOINLINE static void run_out_of_memory(void)
+{
+    size_t pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    mmap(NULL, 256 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (file == NULL || fscanf(file, "%zu", &pages) != 1)
+        exit(3);
+    fclose(file);
+    struct rlimit limit = {(pages << 12) + (6 << 20), RLIM_INFINITY};
+    setrlimit(RLIMIT_AS, &limit);
+    void *volatile first = malloc(1 << 20), *volatile second = malloc(1 << 20);
+    first = realloc(first, 1 << 21);
+    free(first);
+    free(second);
+}
+
 static const char *running = "";
 
 __attribute__((constructor)) static void leak_in_constructor(int argc, char **argv)
@@ -248,7 +267,9 @@ int main(int argc, char **argv)
         kept[0] = kept_block;
         fill(other, argv[2][0], 24 + 30);
         free(other);
-    } else if (strcmp(name, "clean") == 0) {
+    } else if (strcmp(name, "no memory") == 0)
+        run_out_of_memory();
+    else if (strcmp(name, "clean") == 0) {
         char *text = malloc(100);
         printf("usable %zu\n", malloc_usable_size(text));
         free(text);

@@ -172,6 +172,12 @@ def overrun_far():
         run("blocks", "overrun far", character, options=["--no-guard"])
 
 
+def no_memory():
+    """What could not be recorded is freed all the same, and no error."""
+    report = one("no memory", {})
+    check(report["not_recorded"] > 0, "all was recorded")
+
+
 def mismatch():
     errors = one("mismatch", GLOBALS, program="objects", status=0, errors=3)["errors"]
     equal([(error["type"], error["allocated_by"], error["freed_by"]) for error in errors],
@@ -344,9 +350,9 @@ build("objects", "objects.cc", "-O1")
 build("libleaky1.so", "leaky.c", "-shared", "-fPIC", "-DFUNCTION=leak_first", "-DSIZE=601")
 build("libleaky2.so", "leaky.c", "-shared", "-fPIC", "-DFUNCTION=leak_second", "-DSIZE=602")
 library_flags = [f"-I{ROOT / 'include'}", f"-L{LIBRARY}", "-lspwalk-leaks", f"-Wl,-rpath,{LIBRARY}"]
-build("asks", "asks.c", "-O1", *library_flags)
-build("linked", "asks.c", "-O1", *library_flags)
-build("without", "asks.c", "-O1", "-DNDEBUG", f"-I{ROOT / 'include'}")
+build("asks", "asks.c", "-O1", "-pthread", *library_flags)
+build("linked", "asks.c", "-O1", "-pthread", *library_flags)
+build("without", "asks.c", "-O1", "-pthread", "-DNDEBUG", f"-I{ROOT / 'include'}")
 build("many", "many.c", "-O1", "-pthread")
 build("ends", "ends.c", "-O1", "-pthread")
 tests = Tests()
@@ -372,6 +378,7 @@ tests.run("double free", double)
 tests.run("invalid free", invalid)
 tests.run("write past the end", overrun)
 tests.run("write far past the end", overrun_far)
+tests.run("no memory", no_memory)
 tests.run("mismatch", mismatch)
 tests.run("clean programs", clean)
 tests.run("operator new in all forms", objects)
@@ -383,6 +390,7 @@ tests.run("enable, disable, restore", asks, "disable", [[1, 4, 16, 64]])
 tests.run("started disabled: enabled for a thread, for all", asks, "disable", [[16, 64]], "", 1, ["--start-disabled"])
 tests.run("bad input", bad_input)
 tests.run("count", asks, "count", [[10, 20]], "2 30\n")
+tests.run("count while others reallocate", asks, "moving", [[]], "0 of 30 counts found lost blocks\n")
 tests.run("report now, mark all as reported", asks, "now", [[10], [20]], "", 2)
 tests.run("report by a signal", asks, "signal", [[10], [10, 20]], "", 2)
 tests.run("ignore", asks, "ignore", [[10]], "0 -1\n")
