@@ -69,7 +69,10 @@ static enum sp_step_result restore(struct full_walk *walk, const struct sp_cfi_t
     }
 }
 
-/* may_leave_stack: the caller's frame may be on another stack, as an interrupted frame's or longjmp's target's. */
+/*
+ * may_leave_stack: the caller's frame may be on another stack, as an interrupted frame's or longjmp's target's; and
+ * where an interrupted longjmp's CFI names its target, SP may be there already.
+ */
 static enum sp_step_result arrive(struct full_walk *walk, const struct sp_cfi_registers *caller, bool interrupted,
                                   bool may_leave_stack)
 {
@@ -82,8 +85,7 @@ static enum sp_step_result arrive(struct full_walk *walk, const struct sp_cfi_re
         if (walk->stack_changes++ == SP_STACK_CHANGES)
             return SP_STEP_NO_PROGRESS;
         walk->bounds = sp_bounds_of(sp, walk->stacks);
-    } else if (sp < old_sp || (sp == old_sp && !walk->interrupted)) {
-        /* Where an interrupted longjmp's CFI names its target, SP may be there already. */
+    } else if (sp < old_sp || (sp == old_sp && !may_leave_stack)) {
         return SP_STEP_NO_PROGRESS;
     }
     walk->registers = *caller;

@@ -320,6 +320,29 @@ START_TEST(each_register_of_a_context)
 }
 END_TEST
 
+/* Of a function that goes by another register than SP, which it may be told by a damaged context. */
+START_TEST(a_caller_that_begins_at_sp_is_none)
+{
+    const struct {
+        uintptr_t pc;
+        int number;
+    } functions[] = {{PC(code_rbx_return), REG_RBX}, {PC(code_rbp_return), REG_RBP}};
+    memset(stack, 0, sizeof stack);
+    uint64_t *s = stack + 50;
+    s[1] = PC(code_first_return);
+    for (unsigned i = 0; i < 3 * sizeof functions / sizeof functions[0]; i++) {
+        ucontext_t context = interrupted_at(s + 2, NULL);
+        context.uc_mcontext.gregs[REG_RIP] = (greg_t)functions[i / 3].pc;
+        context.uc_mcontext.gregs[functions[i / 3].number] = (greg_t)s;
+        ck_assert_int_eq(sp_walk(&context, frames, MOST, &end), 1);
+        ck_assert_int_ne(end, SP_END_OUTERMOST);
+        context.uc_mcontext.gregs[REG_RSP] = (greg_t)(s + 1);
+        ck_assert_int_eq(sp_walk(&context, frames, MOST, &end), 2);
+        ck_assert_int_eq(end, SP_END_OUTERMOST);
+    }
+}
+END_TEST
+
 START_TEST(a_return_address_to_nowhere_has_no_rule)
 {
     static const uint64_t nowhere[] = {1, 0x1234, UINT64_C(0x7ffffffff000), UINT64_C(0xffffffffff600000), ~UINT64_C(0)};
@@ -565,6 +588,7 @@ int main(void)
     tcase_add_test(tcase, an_rbp_below_sp_makes_no_progress);
     tcase_add_test(tcase, rbx_is_followed_by_a_full_walk);
     tcase_add_test(tcase, each_register_of_a_context);
+    tcase_add_test(tcase, a_caller_that_begins_at_sp_is_none);
     tcase_add_test(tcase, a_return_address_to_nowhere_has_no_rule);
     tcase_add_test(tcase, code_that_nothing_describes_has_no_rule);
     tcase_add_test(tcase, a_stack_that_is_cut_off_is_unreadable);
