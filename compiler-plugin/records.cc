@@ -21,11 +21,16 @@ namespace spwalk
 
 /* Code whose calls find the word at [SP], between two labels of one section. */
 struct covered_range {
-    int start, end;     /* .Lstart and .Lend */
+    int start, end;     /* .Lstart and .Lend; the same: nothing is covered there */
     bool second_part;   /* of a function in two sections, whether it lies in the one that comes second */
     uint32_t word;      /* of its function */
     section *text;      /* known when the function has been written */
     const char *comdat; /* the group that section is in, or null */
+
+    bool is_break() const
+    {
+        return start == end;
+    }
 };
 
 /* Of the current function, between the two passes. */
@@ -51,6 +56,7 @@ class range_cutter
     {
     }
     void cut();
+    void leave_out();
 
   private:
     void open(int label)
@@ -59,7 +65,16 @@ class range_cutter
     }
     void close(int label)
     {
-        function_ranges.safe_push({start, label, second_part, plan.word, nullptr, nullptr});
+        add(start, label);
+    }
+    /* A break: between the range before and the one to come there are calls that the word is not for. */
+    void add_break(int label)
+    {
+        add(label, label);
+    }
+    void add(int start, int end)
+    {
+        function_ranges.safe_push({start, end, second_part, plan.word, nullptr, nullptr});
     }
     rtx_insn *last_left_out(rtx_insn *call);
 
@@ -89,9 +104,13 @@ void range_cutter::cut()
 {
     rtx_insn *insn = get_insns();
     /* With -mfentry the profiler's call is text that GCC writes before the first insn. */
-    if (crtl->profile && targetm.profile_before_prologue())
+    bool calls_profiler = crtl->profile && targetm.profile_before_prologue();
+    if (calls_profiler)
         insn = last_left_out(insn);
     open(emit_label_note(insn, insn == get_insns()));
+    /* Assembly of the file's top level, which may call, comes before all functions unless the order is kept. */
+    if (calls_profiler || symtab->first_asm_symbol() != nullptr)
+        add_break(start);
     for (; insn != nullptr; insn = NEXT_INSN(insn)) {
         if (NOTE_P(insn) && NOTE_KIND(insn) == NOTE_INSN_SWITCH_TEXT_SECTIONS) {
             close(emit_label_note(insn, true));
@@ -101,6 +120,7 @@ void range_cutter::cut()
             plan.calls += is_returning_call(insn);
             close(emit_label_note(insn, true));
             insn = last_left_out(insn);
+            add_break(start);
             open(emit_label_note(insn, false));
         } else if (is_returning_call(insn)) {
             plan.calls++;
@@ -110,10 +130,28 @@ void range_cutter::cut()
     close(emit_label_note(get_last_insn(), false));
 }
 
-static void count_calls(function_plan &plan)
+/* Whether an insn is inline assembly, which may call. */
+static bool is_assembly(const rtx_insn *insn)
 {
-    for (rtx_insn *insn = get_insns(); insn != nullptr; insn = NEXT_INSN(insn))
+    return NONDEBUG_INSN_P(insn) && (GET_CODE(PATTERN(insn)) == ASM_INPUT || asm_noperands(PATTERN(insn)) >= 0);
+}
+
+/* A function without a word: a break in each section in which it calls. */
+void range_cutter::leave_out()
+{
+    bool has_break = false;
+    for (rtx_insn *insn = get_insns(); insn != nullptr; insn = NEXT_INSN(insn)) {
+        if (NOTE_P(insn) && NOTE_KIND(insn) == NOTE_INSN_SWITCH_TEXT_SECTIONS) {
+            second_part = true;
+            has_break = false;
+        }
+        if (!is_returning_call(insn) && !is_assembly(insn))
+            continue;
         plan.calls += is_returning_call(insn);
+        if (!has_break)
+            add_break(emit_label_note(insn, true));
+        has_break = true;
+    }
 }
 
 static void find_sections()
@@ -135,9 +173,21 @@ static void write_note(FILE *out, unsigned first)
 {
     section *text = unit_ranges[first].text;
     const char *comdat = unit_ranges[first].comdat;
-    unsigned count = 0;
-    for (unsigned i = first; i < unit_ranges.length(); i++)
-        count += unit_ranges[i].text == text;
+    auto_vec<covered_range> ranges;
+    for (unsigned i = first; i < unit_ranges.length(); i++) {
+        covered_range range = unit_ranges[i];
+        if (range.text != text)
+            continue;
+        unit_ranges[i].text = nullptr;
+        /* Of breaks, one between two ranges. */
+        bool follows_range = !ranges.is_empty() && !ranges.last().is_break();
+        if (!range.is_break() || follows_range)
+            ranges.safe_push(range);
+    }
+    if (!ranges.is_empty() && ranges.last().is_break())
+        ranges.pop();
+    if (ranges.is_empty())
+        return;
 
     if (comdat)
         fprintf(out, "\t.pushsection\t%s,\"aoG\",@note,.L%d,%s,comdat\n", SP_NOTE_SECTION, unit_ranges[first].start,
@@ -147,15 +197,9 @@ static void write_note(FILE *out, unsigned first)
     fprintf(out, "\t.balign 4\n.Lspwalk_note%u:\n\t.reloc\t.L%d, R_X86_64_NONE, .Lspwalk_note%u\n", first,
             unit_ranges[first].start, first);
     fprintf(out, "\t.long\t%u, %u, %u\n\t.asciz\t\"%s\"\n\t.balign 4\n", (unsigned)sizeof(SP_NOTE_OWNER),
-            count * (unsigned)sizeof(sp_record), SP_NOTE_FRAMES, SP_NOTE_OWNER);
-    for (unsigned i = first; i < unit_ranges.length(); i++) {
-        covered_range &range = unit_ranges[i];
-        if (range.text != text)
-            continue;
+            ranges.length() * (unsigned)sizeof(sp_record), SP_NOTE_FRAMES, SP_NOTE_OWNER);
+    for (const covered_range &range : ranges)
         fprintf(out, "\t.long\t.L%d-., .L%d-.L%d, 0x%x\n", range.start, range.end, range.start, range.word);
-        if (i != first)
-            range.text = nullptr;
-    }
     fprintf(out, "\t.popsection\n");
 }
 
@@ -189,7 +233,7 @@ class labels_pass : public rtl_opt_pass
         if (plan.word != 0)
             range_cutter(plan).cut();
         else
-            count_calls(plan);
+            range_cutter(plan).leave_out();
         return 0;
     }
 };

@@ -13,6 +13,8 @@ static int add_note(struct sp_frame_records *records, const uint8_t *bytes, uint
     for (uint64_t at = 0; at < size; at += sizeof(struct sp_record)) {
         struct sp_record record;
         memcpy(&record, bytes + at, sizeof record);
+        if (record.size == 0)
+            continue;
         if (records->count == records->capacity) {
             size_t capacity = records->capacity == 0 ? 256 : 2 * records->capacity;
             struct sp_frame_record *moved = realloc(records->records, capacity * sizeof *moved);

@@ -80,7 +80,7 @@ static bool describe(uintptr_t address, struct sp_known_module *known)
         return false;
     if (module->phdr == NULL)
         sp_module_read_headers(module);
-    known->coverage = (struct sp_coverage){0, 0, NULL};
+    known->coverage = (struct sp_coverage){.span = 0};
     known->tables = (struct sp_cfi_tables){0};
     for (unsigned i = 0; i < module->phnum; i++) {
         const Elf64_Phdr *p = &module->phdr[i];
@@ -92,8 +92,8 @@ static bool describe(uintptr_t address, struct sp_known_module *known)
         known->tables.segment_lo = lo;
         known->tables.segment_hi = hi;
     }
-    known->fingerprint = fingerprint(known);
     known->is_volatile = !sp_module_is_permanent(module);
+    known->fingerprint = known->is_volatile ? fingerprint(known) : 0;
     /* Done once: what may be unloaded is described anew in each walk. */
     if (known->tables.hdr == 0 && !known->is_volatile)
         find_eh_frame(address, known);
@@ -119,8 +119,7 @@ static void build_coverage(struct slot *slot, struct sp_known_module *known)
         for (size_t i = 0; i < words; i++)
             slot->bits[i] = 0;
     }
-    sp_coverage_fill(&known->module, lo, span, slot->bits);
-    known->coverage = (struct sp_coverage){lo, span, slot->bits};
+    known->coverage = sp_coverage_make(&known->module, lo, span, slot->bits);
 }
 
 static void publish_program_coverage(const struct sp_known_module *known)

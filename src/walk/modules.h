@@ -44,7 +44,7 @@ extern uint32_t sp_program_is_known;
 static inline struct sp_coverage sp_modules_program_coverage(void)
 {
     if (__atomic_load_n(&sp_program_is_known, __ATOMIC_ACQUIRE) != 2)
-        return (struct sp_coverage){0, 0, 0};
+        return (struct sp_coverage){.span = 0};
     return sp_program_coverage;
 }
 

@@ -24,7 +24,7 @@ static INLINE int put_run(struct sp_run *run, void **pcs, struct sp_frame *frame
 {
     const uintptr_t span = run->coverage.span, last_sp = run->last_sp;
     uintptr_t from_lo = -(run->coverage.lo + 1);
-    const uint64_t *const bits = run->coverage.bits;
+    const uint64_t *const whole = run->coverage.whole;
     uintptr_t *const slots = row != NULL ? row->slot + at : NULL;
     uint64_t *const kept_pcs = row != NULL ? row->pc + at : NULL;
     uint8_t *const hows = row != NULL ? row->how + at : NULL;
@@ -34,7 +34,10 @@ static INLINE int put_run(struct sp_run *run, void **pcs, struct sp_frame *frame
     APART(from_lo); /* added in one instruction, and pc is kept */
     do {
         uintptr_t offset = pc + from_lo;
-        if (offset >= span || !(bits[offset >> 9] >> (offset >> 3 & 63) & 1))
+        if (offset >= span)
+            break;
+        if (!(whole[offset >> 15] >> (offset >> 9 & 63) & 1) &&
+            !(run->coverage.parts[offset >> 9] >> (offset >> 3 & 63) & 1))
             break;
         int64_t tag_and_slot = (int64_t)sp_load(above - 8) >> SP_WORD_SLOT_SHIFT;
         uint64_t slot = (uint64_t)(tag_and_slot - TAG_AT_SLOT);

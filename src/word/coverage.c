@@ -5,8 +5,8 @@
 
 #include <elf.h>
 
-/* What is done with one record: the part's extents, [lo, hi). */
-typedef void record_visitor(void *data, uintptr_t lo, uintptr_t hi);
+/* What is done with the records of one note. */
+typedef void records_visitor(void *data, const struct sp_module *module, const struct sp_record *records, size_t count);
 
 static bool is_frames_note(const Elf64_Nhdr *note, const char *name)
 {
@@ -14,20 +14,7 @@ static bool is_frames_note(const Elf64_Nhdr *note, const char *name)
            name[1] == 'p' && name[2] == 'w' && name[3] == 'a' && name[4] == 'l' && name[5] == 'k' && name[6] == '\0';
 }
 
-static inline __attribute__((always_inline)) void visit_records(const struct sp_module *module, uintptr_t desc,
-                                                                size_t size, record_visitor *visit, void *data)
-{
-    const struct sp_record *record = (const struct sp_record *)desc;
-    for (size_t i = 0; i < size / sizeof *record; i++) {
-        uintptr_t lo = (uintptr_t)&record[i].start + (intptr_t)record[i].start;
-        /* A record that points outside its module is none. */
-        if (lo < module->lo || lo >= module->hi || record[i].size > module->hi - lo)
-            continue;
-        visit(data, lo, lo + record[i].size);
-    }
-}
-
-static inline __attribute__((always_inline)) void visit_notes(const struct sp_module *module, record_visitor *visit,
+static inline __attribute__((always_inline)) void visit_notes(const struct sp_module *module, records_visitor *visit,
                                                               void *data)
 {
     for (unsigned i = 0; i < module->phnum; i++) {
@@ -47,7 +34,7 @@ static inline __attribute__((always_inline)) void visit_notes(const struct sp_mo
             if (desc > end || note->n_descsz > end - desc)
                 break;
             if (is_frames_note(note, (const char *)name))
-                visit_records(module, desc, note->n_descsz, visit, data);
+                visit(data, module, (const struct sp_record *)desc, note->n_descsz / sizeof(struct sp_record));
             uintptr_t next = desc + ((note->n_descsz + pad) & ~pad);
             if (next > end)
                 break;
@@ -56,56 +43,119 @@ static inline __attribute__((always_inline)) void visit_notes(const struct sp_mo
     }
 }
 
-struct extents {
-    uintptr_t lo, hi;
-};
-
-static void widen(void *data, uintptr_t lo, uintptr_t hi)
+static void find_any(void *data, const struct sp_module *module, const struct sp_record *records, size_t count)
 {
-    struct extents *extents = data;
-    extents->lo = lo < extents->lo ? lo : extents->lo;
-    extents->hi = hi > extents->hi ? hi : extents->hi;
+    (void)module;
+    (void)records;
+    *(bool *)data = *(bool *)data || count != 0;
 }
 
 bool sp_coverage_extents(const struct sp_module *module, uintptr_t *lo, uintptr_t *span)
 {
-    struct extents extents = {UINTPTR_MAX, 0};
-    visit_notes(module, widen, &extents);
-    if (extents.lo >= extents.hi)
+    bool has_records = false;
+    visit_notes(module, find_any, &has_records);
+    uintptr_t first = UINTPTR_MAX, end = 0;
+    for (unsigned i = 0; has_records && i < module->phnum; i++) {
+        const Elf64_Phdr *p = &module->phdr[i];
+        uintptr_t segment_lo, segment_hi;
+        if (p->p_type != PT_LOAD || (p->p_flags & PF_X) == 0 ||
+            !sp_module_segment(module, module->bias + p->p_vaddr, PF_X, &segment_lo, &segment_hi))
+            continue;
+        first = segment_lo < first ? segment_lo : first;
+        end = segment_hi > end ? segment_hi : end;
+    }
+    if (first >= end)
         return false;
-    *lo = extents.lo & ~UINT64_C(7);
-    *span = ((extents.hi + 7) & ~UINT64_C(7)) - *lo;
+    *lo = first & ~UINT64_C(7);
+    *span = ((end + 7) & ~UINT64_C(7)) - *lo;
     return true;
+}
+
+enum { PART = 512 / 8 }; /* bits for what one bit of `whole` stands for: those of a word of `parts` */
+
+static size_t words_of_parts(uintptr_t span)
+{
+    return (span + 511) / 512;
+}
+
+/* A multiple of a cache line's. */
+static size_t words_of_whole(uintptr_t span)
+{
+    return (span + (1 << 18) - 1) / (1 << 18) * 8;
+}
+
+size_t sp_coverage_words(uintptr_t span)
+{
+    return words_of_whole(span) + words_of_parts(span);
 }
 
 struct filling {
     uintptr_t lo, span;
-    uint64_t *bits;
+    uint64_t *whole, *parts;
 };
 
-static void mark(void *data, uintptr_t lo, uintptr_t hi)
+static void mark_whole(const struct filling *filling, size_t first, size_t end)
 {
-    const struct filling *filling = data;
-    /* The records are read a second time: believe them only as far as the bits reach. */
+    for (size_t i = first; i < end; i++) {
+        if (i % 64 == 0 && end - i >= 64) {
+            filling->whole[i / 64] = ~UINT64_C(0);
+            i += 63;
+        } else {
+            filling->whole[i / 64] |= UINT64_C(1) << i % 64;
+        }
+    }
+}
+
+static void mark_part(const struct filling *filling, size_t i, uint64_t bits)
+{
+    if (bits != ~UINT64_C(0)) {
+        filling->parts[i] |= bits;
+        bits = filling->parts[i];
+    }
+    if (bits == ~UINT64_C(0))
+        mark_whole(filling, i, i + 1);
+}
+
+static void mark(const struct filling *filling, uintptr_t lo, uintptr_t hi)
+{
     if (lo < filling->lo || hi - filling->lo > filling->span)
         return;
     size_t first = (lo - filling->lo + 7) / 8, end = (hi - filling->lo + 7) / 8;
     if (first >= end)
         return;
-    uint64_t head = ~UINT64_C(0) << (first % 64), tail = ~UINT64_C(0) >> (63 - (end - 1) % 64);
-    size_t i = first / 64, last = (end - 1) / 64;
+    uint64_t head = ~UINT64_C(0) << (first % PART), tail = ~UINT64_C(0) >> (PART - 1 - (end - 1) % PART);
+    size_t i = first / PART, last = (end - 1) / PART;
     if (i == last) {
-        filling->bits[i] |= head & tail;
+        mark_part(filling, i, head & tail);
         return;
     }
-    filling->bits[i] |= head;
-    while (++i < last)
-        filling->bits[i] = ~UINT64_C(0);
-    filling->bits[last] |= tail;
+    mark_part(filling, i, head);
+    mark_whole(filling, i + 1, last);
+    mark_part(filling, last, tail);
 }
 
-void sp_coverage_fill(const struct sp_module *module, uintptr_t lo, uintptr_t span, uint64_t *bits)
+static void mark_records(void *data, const struct sp_module *module, const struct sp_record *records, size_t count)
 {
-    struct filling filling = {lo, span, bits};
-    visit_notes(module, mark, &filling);
+    const struct filling *filling = data;
+    uintptr_t run_lo = 0, run_hi = 0;
+    for (size_t i = 0; i < count; i++) {
+        uintptr_t lo = (uintptr_t)&records[i].start + (intptr_t)records[i].start, size = records[i].size;
+        /* A record that points outside its module is none. */
+        if (lo < module->lo || lo >= module->hi || size > module->hi - lo)
+            size = 0;
+        /* Between records that follow each other nothing calls, or there were a break. */
+        if (size == 0 || run_lo == run_hi || lo < run_hi) {
+            mark(filling, run_lo, run_hi);
+            run_lo = lo;
+        }
+        run_hi = lo + size;
+    }
+    mark(filling, run_lo, run_hi);
+}
+
+struct sp_coverage sp_coverage_make(const struct sp_module *module, uintptr_t lo, uintptr_t span, uint64_t *words)
+{
+    struct filling filling = {lo, span, words, words + words_of_whole(span)};
+    visit_notes(module, mark_records, &filling);
+    return (struct sp_coverage){lo, span, filling.whole, filling.parts};
 }

@@ -11,7 +11,11 @@
  * return address less 1, [SP] is the word. Calls that can't keep it (arguments on the stack, calls before the prologue)
  * lie between records. So a function has a record for its hot and one for its cold part, and one more for each such
  * call; where nothing prevents it the instruction after the call is left out too, so that looking up the return address
- * itself, unlessened, also finds no record. A size may be 0.
+ * itself, unlessened, also finds no record.
+ *
+ * The records of a note are in the order of their addresses. One of size 0 is a break: between the records before and
+ * after it something calls. Between two that follow each other without a break nothing does: there is padding, or a
+ * function that calls none.
  */
 #ifndef SPWALK_RECORD_H
 #define SPWALK_RECORD_H
@@ -25,8 +29,9 @@
 
 struct sp_record {
     int32_t start; /* address of the range's first byte, less the address of this field */
-    uint32_t size; /* bytes of the range */
-    uint32_t word; /* low 32 bits of the word that its function's prologue stores; bit 31 is always set */
+    uint32_t size; /* bytes of the range; 0: a break */
+    uint32_t
+        word; /* low 32 bits of the word that its function's prologue stores, bit 31 set; of no meaning in a break */
 };
 
 static_assert(sizeof(struct sp_record) == 12, "the record is a file format");

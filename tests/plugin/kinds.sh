@@ -6,6 +6,7 @@
 cat >kinds.c <<'END'
 int use(void *), eight(int, int, int, int, int, int, int, int);
 struct frame;
+int ordinary(int n) { return use(&n) + 1; }
 int leaf(int n) { return n * 3; }
 int calls_at_its_end(int n) { return leaf(n) + 1 > 0 ? use(&use) : 0; }
 __attribute__((spwalk_skip)) int skipped(int n) { return use(&n) + 1; }
@@ -19,7 +20,6 @@ int realigned(void) { _Alignas(64) int n; return use(&n) + 1; }
 int too_long(void) { char text[600000]; return use(text) + 1; }
 int longest(void) { char text[524256]; return use(text) + 1; }
 int stack_arguments(int n) { n += use(&n); return eight(n, 1, 2, 3, 4, 5, 6, 7) + 1; }
-int ordinary(int n) { return use(&n) + 1; }
 END
 
 options="-O2 -mgeneral-regs-only -w"
@@ -65,8 +65,35 @@ check "the sum" grep -qxE "spwalk: kinds\.c: 3 of 11 calling functions covered \
 records() {
     grep -cE '^[[:space:]]*\.long[[:space:]]*\.L[0-9]+-\., ' kinds.s
 }
-# longest, ordinary, and stack_arguments before and after its call with arguments on the stack.
-check "four records" test "$(records)" -eq 4
+# ordinary; a break, since between it and longest there are calls; longest; and stack_arguments before and after its call
+# with arguments on the stack, which is a break too.
+breaks() {
+    grep -cE '^[[:space:]]*\.long[[:space:]]*\.L([0-9]+)-\., \.L\1-\.L\1, ' kinds.s
+}
+check "four records and two breaks" test "$(records) $(breaks)" = "6 2"
+
+# Between these three is a function that calls nothing, and one whose assembly may.
+cat >breaks.c <<'END'
+int use(void *);
+int first(int n) { return use(&n) + 1; }
+int leaf(int n) { return n * 3; }
+int second(int n) { return use(&n) + 1; }
+void assembly(void) { __asm__("call use"); }
+int third(int n) { return use(&n) + 1; }
+END
+# shellcheck disable=SC2086
+$gcc $options -fplugin="$plugin" -S breaks.c -o kinds.s
+check "a break where assembly may call" test "$(records) $(breaks)" = "4 1"
+
+# At -O0 assembly of the top level keeps its place.
+cat >order.c <<'END'
+int use(void *);
+int first(int n) { return use(&n) + 1; }
+__asm__("between: call use; ret");
+int second(int n) { return use(&n) + 1; }
+END
+$gcc -O0 -fplugin="$plugin" -S order.c -o kinds.s
+check "a break where assembly of the top level may call" test "$(records) $(breaks)" = "3 1"
 
 cat >attribute.c <<'END'
 int variable __attribute__((spwalk_skip));
