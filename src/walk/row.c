@@ -12,15 +12,11 @@
 
 enum { PAGE = 4096 };
 
+/* `mov $15, %rax; syscall`: numbers, since a table would be one more page for a first walk to wait for. */
 bool sp_is_restorer(uintptr_t pc, uintptr_t end)
 {
-    static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
-    if (end - pc < sizeof code)
-        return false;
-    for (unsigned i = 0; i < sizeof code; i++)
-        if (((const uint8_t *)pc)[i] != code[i])
-            return false;
-    return true;
+    enum { SIZE = 9, LAST = 0x05 };
+    return end - pc >= SIZE && sp_load(pc) == UINT64_C(0x0f0000000fc0c748) && ((const uint8_t *)pc)[SIZE - 1] == LAST;
 }
 
 static bool find_row_by_code(uintptr_t pc, bool interrupted, uintptr_t lo, uintptr_t hi, uintptr_t function_hi,
@@ -158,12 +154,12 @@ bool sp_row_holds(const struct sp_row_conditions *conditions, uintptr_t cfa, uin
  */
 static bool takes_over_stack(const struct sp_module *module, uintptr_t function)
 {
-    static const uint8_t code[] = {0x48, 0x89, 0xdc};
+    enum { SIZE = 3 };
     uintptr_t lo, hi;
-    if (!sp_module_segment(module, function, PF_R | PF_X, &lo, &hi) || hi - function < sizeof code)
+    if (!sp_module_segment(module, function, PF_R | PF_X, &lo, &hi) || hi - function < SIZE)
         return false;
     const uint8_t *at = (const uint8_t *)function;
-    return at[0] == code[0] && at[1] == code[1] && at[2] == code[2];
+    return at[0] == 0x48 && at[1] == 0x89 && at[2] == 0xdc;
 }
 
 bool sp_row_is_outermost(const struct sp_cfi_row *row, const struct sp_module *module)

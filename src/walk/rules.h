@@ -9,7 +9,7 @@
  *     kind OUTERMOST  there is no caller
  *     kind COMPLEX    the CFI row says more than fits here: it is looked up and evaluated each time
  *
- *     bits 63..28  tag, the upper bits of the hashed look-up address; the lower ones are the rule's place in the table
+ *     bits 63..28  tag: what its place in the table leaves open of its look-up address
  *     bit  27      the rule is its function's frame word
  *     bit  26      the module may be unloaded: ask once a walk whether it is still the same
  *     bits 25..23  kind (0: none)
@@ -67,23 +67,31 @@ static inline unsigned sp_rule_slot(sp_rule rule)
 /*
  * The per-address cache. A look-up address is a return address less 1, or an interrupted pc.
  *
- * The hash is a bijection of 48 bits: 12 are the place, 36 the tag, so a rule found is never another address's.
+ * Of its 48 bits a bijection makes 12 of the place and 36 of the tag, so a rule found is never another address's. The
+ * page of the table goes by the page of the code: what is called from one place costs a process's first walk one page.
  */
 #define SP_RULES_LOG2 12
+#define SP_RULES_PAGE_LOG2 9 /* rules in a page */
+#define SP_RULES_TAG_BITS (48 - SP_RULES_LOG2)
 
 extern uint64_t sp_rules[1 << SP_RULES_LOG2];
 
+/* The place in the upper 12 of 48 bits, the tag in the lower ones. */
 static inline uint64_t sp_rules_hash(uintptr_t address)
 {
-    return (address * UINT64_C(0x9E3779B97F4B)) << 16 >> 16;
+    const unsigned code_page = 12, within = SP_RULES_TAG_BITS + SP_RULES_PAGE_LOG2;
+    uint64_t page = (address >> code_page) * UINT64_C(0x9E3779B97) << (64 - 36) >> (64 - 36);
+    uint64_t rest =
+        (page << code_page | (address & 0xfff)) * UINT64_C(0x19E3779B97F5) << (64 - within) >> (64 - within);
+    return page >> (within - code_page) << within | rest;
 }
 
 /* The rule for an address, or 0 where the cache has none. */
 static inline sp_rule sp_rules_get(uintptr_t address)
 {
     uint64_t hash = sp_rules_hash(address);
-    uint64_t entry = __atomic_load_n(&sp_rules[hash >> (48 - SP_RULES_LOG2)], __ATOMIC_RELAXED);
-    if (entry >> 28 != (hash & ((UINT64_C(1) << (48 - SP_RULES_LOG2)) - 1)) || address >> 48 != 0)
+    uint64_t entry = __atomic_load_n(&sp_rules[hash >> SP_RULES_TAG_BITS], __ATOMIC_RELAXED);
+    if (entry >> 28 != (hash & ((UINT64_C(1) << SP_RULES_TAG_BITS) - 1)) || address >> 48 != 0)
         return 0;
     return entry & ~SP_RULE_TAG;
 }
@@ -92,7 +100,7 @@ static inline void sp_rules_put(uintptr_t address, sp_rule rule)
 {
     uint64_t hash = sp_rules_hash(address);
     if (address >> 48 == 0)
-        __atomic_store_n(&sp_rules[hash >> (48 - SP_RULES_LOG2)], hash << 28 | rule, __ATOMIC_RELAXED);
+        __atomic_store_n(&sp_rules[hash >> SP_RULES_TAG_BITS], hash << 28 | rule, __ATOMIC_RELAXED);
 }
 
 /* Forgets all, after a module has been replaced by another. */
