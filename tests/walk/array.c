@@ -312,7 +312,13 @@ START_TEST(each_register_of_a_context)
         ucontext_t context = interrupted_at(s, s);
         context.uc_mcontext.gregs[REG_RIP] = (greg_t)(PC(by_register) + (uintptr_t)i);
         context.uc_mcontext.gregs[gregs[i]] = (greg_t)(s + 7);
-        ck_assert_int_eq(sp_walk(&context, frames, MOST, &end), 2);
+        int n = sp_walk(&context, frames, MOST, &end);
+        if (gregs[i] == REG_RSP) { /* no frame begins at SP that is another's */
+            ck_assert_int_eq(n, 1);
+            ck_assert_int_eq(end, SP_END_NO_PROGRESS);
+            continue;
+        }
+        ck_assert_int_eq(n, 2);
         ck_assert_int_eq(end, SP_END_OUTERMOST);
         ck_assert_uint_eq(frames[1].pc, PC(code_first_return));
         ck_assert_uint_eq(frames[1].sp, (uintptr_t)(s + 7));
