@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -181,6 +182,20 @@ static int set_error_status(struct job *job, const char *text)
     return 0;
 }
 
+static bool is_for_report(unsigned long long number)
+{
+    /* 32 and 33 are the C library's, 61 stops threads for the search. */
+    return number <= 64 && number != SIGKILL && number != SIGSTOP && number != 32 && number != 33 && number != 61;
+}
+
+static int set_signal(struct job *job, const char *text)
+{
+    unsigned long long number;
+    if (!read_number(text, 0, 64, &number) || !is_for_report(number))
+        return sp_bad_usage("'%s' is not a signal's number from 1 to 64 that a program may use, nor 0", text);
+    return set(job, "signal", text);
+}
+
 static int set_option(struct job *job, char **argv, int option)
 {
     switch (option) {
@@ -206,7 +221,7 @@ static int set_option(struct job *job, char **argv, int option)
     case OPTION_SAMPLE:
         return set_number(job, "sample", optarg, 1, 1ull << 47);
     case OPTION_SIGNAL:
-        return set_number(job, "signal", optarg, 0, 64);
+        return set_signal(job, optarg);
     case OPTION_NO_SCAN:
         return set(job, "scan", "0");
     case OPTION_DISABLED:
@@ -236,6 +251,33 @@ static int set_option(struct job *job, char **argv, int option)
     }
 }
 
+/* The preloaded part cannot complain of a word of SPWALK_LEAKS. */
+static int check_word(const char *word)
+{
+    static const struct {
+        const char *name;
+        unsigned long long least, most;
+    } numbers[] = {{"frames=", 1, 256}, {"disabled=", 0, 1}, {"guard=", 0, 1},          {"free_stacks=", 0, 1},
+                   {"scan=", 0, 1},     {"dump=", 0, 4096},  {"dumps=", 0, 1000},       {"signal=", 0, 64},
+                   {"follow=", 0, 1},   {"release=", 0, 1},  {"floor=", 0, 1ull << 47}, {"sample=", 1, 1ull << 47}};
+    static const char *const texts[] = {"show=", "suppressions=", "format=", "output="};
+    unsigned long long number;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        size_t length = strlen(numbers[i].name);
+        if (strncmp(word, numbers[i].name, length) != 0)
+            continue;
+        if (read_number(word + length, numbers[i].least, numbers[i].most, &number) &&
+            (strcmp(numbers[i].name, "signal=") != 0 || is_for_report(number)))
+            return 0;
+        return sp_bad_usage("SPWALK_LEAKS: '%s': not a number from %llu to %llu that can be had", word,
+                            numbers[i].least, numbers[i].most);
+    }
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (strncmp(word, texts[i], strlen(texts[i])) == 0)
+            return 0;
+    return *word == '\0' ? 0 : sp_bad_usage("SPWALK_LEAKS: '%s': no NAME=VALUE with a name that there is", word);
+}
+
 /* The words of SPWALK_LEAKS that are the tool's, by the names of its options; the others are the preloaded part's. */
 static int read_environment(struct job *job, char **argv)
 {
@@ -245,14 +287,16 @@ static int read_environment(struct job *job, char **argv)
     } words[] = {{"show=", 's'}, {"suppressions=", 'S'}, {"format=", OPTION_FORMAT}, {"output=", 'o'}};
     char *copy = strdup(job->options), *rest = copy, *word;
     int status = 0;
-    while (status == 0 && copy != NULL && (word = strsep(&rest, ":")) != NULL)
-        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    while (status == 0 && copy != NULL && (word = strsep(&rest, ":")) != NULL) {
+        status = check_word(word);
+        for (size_t i = 0; status == 0 && i < sizeof words / sizeof *words; i++)
             if (strncmp(word, words[i].name, strlen(words[i].name)) == 0) {
                 optarg = word + strlen(words[i].name);
                 if (words[i].option == 'o')
                     optarg = job->output_kept = strdup(optarg);
                 status = set_option(job, argv, words[i].option);
             }
+    }
     free(copy);
     return status;
 }
@@ -264,6 +308,9 @@ static int parse(struct job *job, int argc, char **argv)
     const char *given = getenv(LEAKS_ENVIRONMENT);
     job->options = strdup(given ? given : "");
     status = job->options ? read_environment(job, argv) : SP_EXIT_BAD_INPUT;
+    /* A program that is linked with the library has run by then: its report is not to be lost. */
+    if (argc > 1 && strcmp(argv[1], "--print") == 0)
+        status = 0;
     while (status == 0 && (option = getopt_long(argc, argv, "+:s:e:S:o:f:d:", long_options, NULL)) != -1) {
         if (option == OPTION_HELP) {
             fputs(help, stdout);

@@ -64,6 +64,10 @@ int leaks_suppressions_read(struct leaks_suppressions *suppressions, const char 
             result = -1;
         }
     }
+    if (result == 0 && ferror(file)) {
+        sp_complain("%s: %s", path, strerror(errno));
+        result = -1;
+    }
     free(line);
     fclose(file);
     return result;

@@ -301,11 +301,29 @@ def bad_input():
             (["--compare", str(FOLDER / "other.json"), "nowhere"],
              f"{FOLDER}/other.json: not a JSON report of spwalk leaks: it has no reports"),
             (["--show=definite,foo", "--", "true"], "'foo' is not a class of blocks: definite, indirect, reachable or all"),
-            (["--show=", "--", "true"], "--show needs a class of blocks: definite, indirect, reachable or all")):
+            (["--show=", "--", "true"], "--show needs a class of blocks: definite, indirect, reachable or all"),
+            (["--suppressions", str(FOLDER), "--", "true"], f"{FOLDER}: Is a directory"),
+            *((["--signal", number, "--", "true"], f"'{number}' is not a signal's number from 1 to 64 that a program may use, nor 0")
+              for number in ("9", "19", "32", "61", "65", "x", "-1"))):
         result = subprocess.run([SPWALK, "leaks", *arguments], capture_output=True, text=True)
         equal((result.returncode, result.stdout), (2, ""), f"{arguments}")
         equal(result.stderr.split(";")[0].rstrip("\n"), "spwalk leaks: " + line, f"{arguments}")
         equal(result.stderr.count("\n"), 1, f"lines of {arguments}")
+
+
+def bad_environment():
+    for word, line in (("frames=0", "'frames=0': not a number from 1 to 256 that can be had"),
+                       ("guard=yes", "'guard=yes': not a number from 0 to 1 that can be had"),
+                       ("signal=9", "'signal=9': not a number from 0 to 64 that can be had"),
+                       ("frame=3", "'frame=3': no NAME=VALUE with a name that there is"),
+                       ("frames", "'frames': no NAME=VALUE with a name that there is")):
+        environment = {**os.environ, "SPWALK_LEAKS": f"dump=8:{word}:show=all"}
+        result = subprocess.run([SPWALK, "leaks", str(FOLDER / "blocks"), "simple"], capture_output=True, text=True, env=environment)
+        equal((result.returncode, result.stdout), (2, ""), word)
+        equal(result.stderr.split(";")[0].rstrip("\n"), "spwalk leaks: SPWALK_LEAKS: " + line, word)
+        linked_program = subprocess.run([str(FOLDER / "linked"), "count"], capture_output=True, text=True, env=environment)
+        equal(linked_program.returncode, 0, f"linked, {word}")
+        check(line in linked_program.stderr and "definitely lost" in linked_program.stderr, linked_program.stderr)
 
 
 def ending(case, status, sizes, told=""):
@@ -389,6 +407,7 @@ tests.run("folded stacks", folded)
 tests.run("enable, disable, restore", asks, "disable", [[1, 4, 16, 64]])
 tests.run("started disabled: enabled for a thread, for all", asks, "disable", [[16, 64]], "", 1, ["--start-disabled"])
 tests.run("bad input", bad_input)
+tests.run("bad words in the environment", bad_environment)
 tests.run("count", asks, "count", [[10, 20]], "2 30\n")
 tests.run("count while others reallocate", asks, "moving", [[]], "0 of 30 counts found lost blocks\n")
 tests.run("report now, mark all as reported", asks, "now", [[10], [20]], "", 2)
