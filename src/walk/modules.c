@@ -164,7 +164,9 @@ static void void_what_was_remembered(void)
 
 bool sp_known_get(uintptr_t address, struct sp_known_module *known)
 {
+    /* It can be more than there are: threads, and handlers, that took the last one at once have counted on. */
     uint32_t used = __atomic_load_n(&slots_used, __ATOMIC_ACQUIRE);
+    used = used < SLOTS ? used : SLOTS;
     struct sp_known_module now;
     for (uint32_t i = 0; i < used; i++) {
         uint32_t sequence;
