@@ -4,11 +4,11 @@
 # of its walks were marked as cut and wrong; before that, each of programs/ at the levels that the meson tests leave out.
 # Last line: N passed, N failed, N skipped.
 #
-# STEP_LIMIT is the most steps a program (4000000), STEP_FOLDER where the reports go, STEP_REAL where the real programs
+# STEP_LIMIT is the most steps a program (2000000; twice that with words), STEP_FOLDER where the reports go, STEP_REAL where the real programs
 # are built, STEP_JOBS how many are stepped at a time (2).
 set -u
 cd "$(dirname "$0")/../.." || exit
-limit=${STEP_LIMIT:-4000000}
+limit=${STEP_LIMIT:-2000000}
 folder=${STEP_FOLDER:-build/tests/step/real}
 step=build/tests/step/step
 plugin=$PWD/build/compiler-plugin/gcc-$(gcc -dumpversion)/spwalk.so
@@ -27,7 +27,9 @@ run() {
         skipped=$((skipped + 1))
         return
     fi
-    (if nice "$step" --listed tests/step/listed.txt --steps "$limit" --peers 16 --through 16 --timeout 3000 \
+    steps=$limit
+    case $title in *-words) steps=$((2 * limit)) ;; esac
+    (if nice "$step" --listed tests/step/listed.txt --steps "$steps" --peers 16 --through 16 --timeout 3000 \
         --title "$title" --tally "$tally" --output "$folder/$title.out" -- "$@" >"$folder/$title.txt" 2>&1 </dev/null; then
         echo passed >>"$folder/status"
     else
