@@ -265,8 +265,9 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
             }
         }
         if (result != SP_STEP_CALLER) {
-            if (result == SP_STEP_FULL_WALK ||
-                (end_of(result) != SP_END_OUTERMOST && sp_bounds_forget(sp, cursor.stacks)))
+            if (end_of(result) != SP_END_OUTERMOST && sp_bounds_forget(sp, cursor.stacks))
+                result = SP_STEP_FULL_WALK;
+            if (result == SP_STEP_FULL_WALK)
                 n = -1;
             *end = end_of(result);
             if (result == SP_STEP_NO_CODE)
