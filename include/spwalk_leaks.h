@@ -75,7 +75,8 @@ void sp_leaks_mark_all_reported(void);
  */
 int sp_leaks_ignore(const void *block);
 
-/* Sets the function to be called before each report, or none where hook is NULL. Async-signal-safe. */
+/* Sets the function to be called before each report, or none where hook is NULL. It is forgotten where the library that
+ * it is in is closed. Async-signal-safe. */
 void sp_leaks_set_hook(sp_leaks_hook *hook, void *argument);
 
 #pragma GCC visibility pop

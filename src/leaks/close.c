@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* dlclose: what was loaded is noted before, and what is gone afterwards. */
 #include "leaks/modules.h"
-#include "leaks/trace.h"
+#include "leaks/report.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stddef.h>
 
-static pthread_mutex_t one_at_a_time = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-
-static bool update(void)
-{
-    struct leaks_maps maps;
-    bool is_gone = leaks_maps_read(&maps) && leaks_modules_update(&maps);
-    leaks_maps_free(&maps);
-    return is_gone;
-}
-
+/* Holds no lock over the call: destructors run in it, and the dynamic linker's own lock is taken. */
 __attribute__((visibility("default"))) int dlclose(void *handle)
 {
     static int (*next)(void *);
@@ -24,12 +14,11 @@ __attribute__((visibility("default"))) int dlclose(void *handle)
         next = (int (*)(void *))dlsym(RTLD_NEXT, "dlclose");
     if (next == NULL)
         return -1;
-    /* Recursive: a destructor that runs meanwhile may close another. */
-    pthread_mutex_lock(&one_at_a_time);
-    update();
+    bool had_hook = leaks_report_has_hook();
+    leaks_modules_update();
     int result = next(handle);
-    if (update())
-        leaks_trace_module_closed();
-    pthread_mutex_unlock(&one_at_a_time);
+    leaks_modules_update();
+    if (had_hook && !leaks_report_has_hook())
+        leaks_report_set_hook(NULL, NULL);
     return result;
 }

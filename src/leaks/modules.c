@@ -3,6 +3,7 @@
 
 #include "leaks/own.h"
 #include "leaks/trace.h"
+#include "module/kernel.h"
 
 #include <elf.h>
 #include <string.h>
@@ -114,7 +115,27 @@ static void add(const struct leaks_mapping *mapping, struct leaks_module *module
     __atomic_store_n(&module_count, module_count + 1, __ATOMIC_RELEASE);
 }
 
-bool leaks_modules_update(const struct leaks_maps *maps)
+static int32_t holder; /* the thread that updates, or 0 */
+
+void leaks_modules_forked(void)
+{
+    holder = 0;
+}
+
+/* Waits for another thread; false where this one does so already, and a handler has interrupted it. */
+static bool take(void)
+{
+    int32_t self = (int32_t)sp_syscall6(SYS_gettid, 0, 0, 0, 0, 0, 0), none = 0;
+    while (!__atomic_compare_exchange_n(&holder, &none, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+        if (none == self)
+            return false;
+        none = 0;
+        sp_syscall6(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+    }
+    return true;
+}
+
+static void update(const struct leaks_maps *maps)
 {
     bool is_gone = false;
     for (size_t i = 0; i < module_count; i++)
@@ -139,7 +160,19 @@ bool leaks_modules_update(const struct leaks_maps *maps)
             modules[i].is_loaded = false;
             is_gone = true;
         }
-    return is_gone;
+    if (is_gone)
+        leaks_trace_module_closed();
+}
+
+void leaks_modules_update(void)
+{
+    struct leaks_maps maps;
+    if (!take())
+        return;
+    if (leaks_maps_read(&maps))
+        update(&maps);
+    leaks_maps_free(&maps);
+    __atomic_store_n(&holder, 0, __ATOMIC_RELEASE);
 }
 
 const struct leaks_known_module *leaks_modules_get(size_t index)

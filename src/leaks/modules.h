@@ -18,11 +18,11 @@ struct leaks_known_module {
     const char *path; /* module.path_size bytes */
 };
 
-/*
- * Brings the list up to date with what is mapped. Returns whether a module is gone since the last time. Not to be
- * called by two threads at once.
- */
-bool leaks_modules_update(const struct leaks_maps *maps);
+/* Brings the list up to date with what is mapped; where a module is gone since the last time, the traces are told. */
+void leaks_modules_update(void);
+
+/* In the child of a fork. */
+void leaks_modules_forked(void);
 
 /* Module number `index`; NULL past the last. */
 const struct leaks_known_module *leaks_modules_get(size_t index);

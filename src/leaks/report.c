@@ -11,6 +11,7 @@
 #include "leaks/trace.h"
 #include "leaks/writer.h"
 #include "module/kernel.h"
+#include "module/module.h"
 
 #include <string.h>
 #include <sys/uio.h>
@@ -18,9 +19,11 @@
 
 static char folder[3072];
 static char last_path[4096];
-static uint32_t report_count, is_busy;
+static uint32_t report_count;
+static int32_t busy_thread; /* that makes a report, or counts; 0: none */
 static sp_leaks_hook *hook;
 static void *hook_argument;
+static bool is_hook_in_module; /* which may be closed before a report */
 static uint64_t start_ns;
 
 static uint64_t now_ns(void)
@@ -39,10 +42,17 @@ void leaks_report_start(const char *where, char **environment)
     leaks_printer_start(where != NULL, environment);
 }
 
+bool leaks_report_has_hook(void)
+{
+    struct sp_module module;
+    return hook != NULL && sp_module_find((uintptr_t)hook, &module);
+}
+
 void leaks_report_set_hook(sp_leaks_hook *new_hook, void *argument)
 {
     hook_argument = argument;
     hook = new_hook;
+    is_hook_in_module = leaks_report_has_hook();
 }
 
 /* Ticks in nanoseconds, by the two clocks at the start and now. */
@@ -179,11 +189,7 @@ static void write_file(const struct leaks_snapshot *snapshot, enum leaks_reason 
 {
     const struct leaks_live_list *list = &snapshot->list;
     struct leaks_process process;
-    struct leaks_maps maps;
-    if (leaks_maps_read(&maps)) {
-        leaks_modules_update(&maps);
-        leaks_maps_free(&maps);
-    }
+    leaks_modules_update();
     report_count++;
     last_path[0] = '\0';
     const char *where = leaks_printer_folder(folder);
@@ -205,23 +211,42 @@ static void write_file(const struct leaks_snapshot *snapshot, enum leaks_reason 
 
 static bool take(void)
 {
-    return __atomic_exchange_n(&is_busy, 1, __ATOMIC_ACQUIRE) == 0;
+    int32_t none = 0, self = (int32_t)sp_syscall6(SYS_gettid, 0, 0, 0, 0, 0, 0);
+    return __atomic_compare_exchange_n(&busy_thread, &none, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+/* The last report is not left out because another thread makes one just now. One that never ends is not waited for. */
+static bool take_at_end(void)
+{
+    enum { STEPS = 10000 };
+    const struct timespec step = {0, 1000000};
+    int32_t self = (int32_t)sp_syscall6(SYS_gettid, 0, 0, 0, 0, 0, 0);
+    for (int i = 0; i < STEPS; i++) {
+        if (take())
+            return true;
+        if (__atomic_load_n(&busy_thread, __ATOMIC_RELAXED) == self)
+            return false;
+        sp_syscall6(SYS_nanosleep, (long)&step, 0, 0, 0, 0, 0);
+    }
+    return false;
 }
 
 static void give_back(void)
 {
-    __atomic_store_n(&is_busy, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&busy_thread, 0, __ATOMIC_RELEASE);
 }
 
 void leaks_report_make(enum leaks_reason reason, uintptr_t sp)
 {
     struct leaks_snapshot snapshot;
-    if (!take())
+    bool is_end = reason == LEAKS_REASON_EXIT || reason == LEAKS_REASON_EXEC;
+    if (!(is_end ? take_at_end() : take()))
         return;
     if (leaks_snapshot_take(&snapshot, sp, LEAKS_CHECK)) {
         struct sp_leaks_summary summary;
         summarize(&summary, &snapshot.list);
-        bool is_suppressed = hook != NULL && hook(&summary, hook_argument) != 0;
+        bool is_suppressed =
+            hook != NULL && (!is_hook_in_module || leaks_report_has_hook()) && hook(&summary, hook_argument) != 0;
         if (!is_suppressed) {
             write_file(&snapshot, reason);
             leaks_printer_print(last_path);
@@ -263,7 +288,7 @@ void leaks_report_mark_all(uintptr_t sp)
 
 void leaks_report_forked(void)
 {
-    is_busy = 0;
+    busy_thread = 0;
     last_path[0] = '\0';
     report_count++;
 }

@@ -30,6 +30,9 @@ void leaks_report_mark_all(uintptr_t sp);
 
 void leaks_report_set_hook(sp_leaks_hook *hook, void *argument);
 
+/* Whether there is a hook, in a module that is there. */
+bool leaks_report_has_hook(void);
+
 /* In the child of a fork: its reports are its own. */
 void leaks_report_forked(void);
 

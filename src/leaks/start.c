@@ -2,6 +2,7 @@
 /* What runs before anything of the program's own does; blocks are recorded from before that. */
 #include "leaks/ends.h"
 #include "leaks/error.h"
+#include "leaks/modules.h"
 #include "leaks/options.h"
 #include "leaks/thread.h"
 #include "leaks/report.h"
@@ -64,6 +65,7 @@ static void after_fork(void)
     leaks_epoch++;
     leaks_thread_forked();
     leaks_error_forget();
+    leaks_modules_forked();
     leaks_report_forked();
 }
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void *volatile sink;
 static void *kept;
@@ -60,6 +61,24 @@ static void count_while_moving(void)
     printf("%d of 30 counts found lost blocks\n", found);
 }
 
+static _Atomic int is_reporting;
+
+static int be_slow(const struct sp_leaks_summary *summary, void *argument)
+{
+    (void)summary, (void)argument;
+    if (!is_reporting) {
+        is_reporting = 1;
+        usleep(300000);
+    }
+    return 0;
+}
+
+static void *report(void *unused)
+{
+    sp_leaks_report();
+    return unused;
+}
+
 static int refuse(const struct sp_leaks_summary *summary, void *argument)
 {
     printf("hook %llu %llu %s\n", (unsigned long long)summary->lost_blocks, (unsigned long long)summary->lost_bytes,
@@ -94,6 +113,13 @@ int main(int argc, char **argv)
         printf("%llu %llu\n", (unsigned long long)summary.lost_blocks, (unsigned long long)summary.lost_bytes);
     } else if (strcmp(name, "moving") == 0) {
         count_while_moving();
+    } else if (strcmp(name, "busy") == 0) {
+        pthread_t thread;
+        sp_leaks_set_hook(be_slow, NULL);
+        pthread_create(&thread, NULL, report, NULL);
+        while (!is_reporting)
+            usleep(1000);
+        leak(20);
     } else if (strcmp(name, "now") == 0) {
         leak(10);
         sp_leaks_report();

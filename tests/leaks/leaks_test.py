@@ -250,6 +250,17 @@ def report_sizes(leak):
     return [block["size"] for block in leak["blocks"]]
 
 
+def closed_hook():
+    """A hook goes with its library."""
+    one("hook", {("definitely", "main"): [1, 70]}, program="plugins", arguments=[str(FOLDER)])
+
+
+def closed_library():
+    """The library itself is loaded and closed by a program that knows nothing of it."""
+    result = subprocess.run([str(FOLDER / "plugins"), "hook", str(FOLDER)], capture_output=True, text=True, timeout=60)
+    equal(result.returncode, 7, result.stderr)
+
+
 def asks_hook():
     result = subprocess.run([SPWALK, "leaks", "-o", "/dev/null", "--", str(FOLDER / "asks"), "hook"], capture_output=True, text=True)
     equal(result.stdout, "hook 1 10 argument\n", "output")
@@ -372,6 +383,9 @@ build("asks", "asks.c", "-O1", "-pthread", *library_flags)
 build("linked", "asks.c", "-O1", "-pthread", *library_flags)
 build("without", "asks.c", "-O1", "-pthread", "-DNDEBUG", f"-I{ROOT / 'include'}")
 build("many", "many.c", "-O1", "-pthread")
+build("libplugin.so", "plugin.c", "-shared", "-fPIC", *library_flags)
+build("libconstructor.so", "plugin.c", "-shared", "-fPIC", "-DCONSTRUCTOR", "-DNDEBUG", f"-I{ROOT / 'include'}")
+build("plugins", "plugins.c", "-O1", "-pthread", "-rdynamic")
 build("ends", "ends.c", "-O1", "-pthread")
 tests = Tests()
 GLOBALS = {}
@@ -414,6 +428,10 @@ tests.run("report now, mark all as reported", asks, "now", [[10], [20]], "", 2)
 tests.run("report by a signal", asks, "signal", [[10], [10, 20]], "", 2)
 tests.run("ignore", asks, "ignore", [[10]], "0 -1\n")
 tests.run("hook", asks_hook)
+tests.run("the end while another thread reports", asks, "busy", [[], [20]], "", 2)
+tests.run("a hook in a library that is closed", closed_hook)
+tests.run("the library in one that is closed", closed_library)
+tests.run("dlclose in a constructor, and in another thread", one, "constructor", {}, "plugins", 7, 0, [], [str(FOLDER)])
 tests.run("linked, without the tool", linked)
 tests.run("NDEBUG", without)
 tests.run("two reports compared", compare)
