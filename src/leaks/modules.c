@@ -2,11 +2,14 @@
 #include "leaks/modules.h"
 
 #include "leaks/own.h"
+#include "leaks/state.h"
 #include "leaks/trace.h"
 #include "module/kernel.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <string.h>
+#include <sys/uio.h>
 
 enum { MODULES_MAX = 16384, TEXT_CHUNK = 1 << 20 };
 
@@ -49,16 +52,31 @@ static void read_build_id(const char *at, size_t size, struct leaks_module *modu
     }
 }
 
+/* As a file is read: another thread may close the module meanwhile. Returns how much is there. */
+static size_t read_memory(uintptr_t address, size_t size, char *bytes)
+{
+    struct iovec from = {(void *)address, size}, to = {bytes, size};
+    long count = sp_syscall6(SYS_process_vm_readv, leaks_process_id, (long)&to, 1, (long)&from, 1, 0);
+    if (count == -EPERM || count == -ENOSYS) {
+        /* A container's filter may not let it through. */
+        memcpy(bytes, (const void *)address, size);
+        return size;
+    }
+    return count < 0 ? 0 : (size_t)count;
+}
+
 /* first: a mapping of offset 0; last: the last one of the same file. */
 static bool read_module(const struct leaks_mapping *first, uintptr_t end, struct leaks_module *module)
 {
-    const Elf64_Ehdr *header = (const Elf64_Ehdr *)first->start;
-    size_t room = first->end - first->start;
+    static _Alignas(8) char head[4096], notes[4096];
+    const Elf64_Ehdr *header = (const Elf64_Ehdr *)head;
+    size_t mapped = first->end - first->start;
+    size_t room = read_memory(first->start, mapped < sizeof head ? mapped : sizeof head, head);
     if (room < sizeof *header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
         header->e_phentsize != sizeof(Elf64_Phdr) || header->e_phoff > room ||
         header->e_phnum > (room - header->e_phoff) / sizeof(Elf64_Phdr))
         return false;
-    const Elf64_Phdr *segments = (const Elf64_Phdr *)(first->start + header->e_phoff);
+    const Elf64_Phdr *segments = (const Elf64_Phdr *)(head + header->e_phoff);
     bool has_bias = false;
     module->start = first->start;
     module->end = end;
@@ -75,8 +93,9 @@ static bool read_module(const struct leaks_mapping *first, uintptr_t end, struct
     for (int i = 0; i < header->e_phnum && has_bias; i++) {
         uint64_t at = module->bias + segments[i].p_vaddr;
         if (segments[i].p_type == PT_NOTE && at >= first->start && at <= first->end &&
-            segments[i].p_memsz <= first->end - at)
-            read_build_id((const char *)at, segments[i].p_memsz, module);
+            segments[i].p_memsz <= first->end - at && segments[i].p_memsz <= sizeof notes &&
+            read_memory(at, segments[i].p_memsz, notes) == segments[i].p_memsz)
+            read_build_id(notes, segments[i].p_memsz, module);
     }
     return has_bias;
 }
