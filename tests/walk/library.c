@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Built twice for memory.c: the same addresses, another frame. */
+/* Built twice for memory.c: the same addresses, down to those of the calls, and another frame. */
 int library_call(void (*walk)(void));
 
 __attribute__((noinline)) static int inner(void (*walk)(void))
