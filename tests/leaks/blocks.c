@@ -45,6 +45,16 @@ NOINLINE static void leak_malloc(size_t size)
     forget(malloc(size));
 }
 
+NOINLINE static void leak_content(void)
+{
+    forget(calloc(1, 20));
+    for (volatile int i = 0; i < 10; i++) {
+        char *block = calloc(1, 30);
+        memcpy(block, "ab\a", 3);
+        forget(block);
+    }
+}
+
 NOINLINE static void leak_by_each(void)
 {
     void *block;
@@ -214,6 +224,8 @@ int main(int argc, char **argv)
     if (strcmp(name, "simple") == 0)
         for (volatile size_t i = 0; i < 5; i++)
             leak_malloc(10 + i);
+    else if (strcmp(name, "content") == 0)
+        leak_content();
     else if (strcmp(name, "each") == 0)
         leak_by_each();
     else if (strcmp(name, "realloc") == 0)

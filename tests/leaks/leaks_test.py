@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -222,6 +223,27 @@ def suppression():
     one("simple", {("definitely", "leak_malloc<main"): [5, 60]}, options=[f"--suppressions={rules}"])
 
 
+def suppression_patterns():
+    """In the middle of a name, in the file, in the module; a special character stands for itself."""
+    rules = FOLDER / "rules"
+    for pattern, is_left_out in (("ak_mal", True), ("^ak_mal", False), ("leak_mal$", False), ("blocks.c", True), ("/blocks$", True),
+                                 ("leak*loc", True), ("leak?malloc", False)):
+        rules.write_text(f"leak:{pattern}\n")
+        report, _ = run("blocks", "simple", options=[f"--suppressions={rules}"])
+        equal(leaks(report[0]), {} if is_left_out else {("definitely", "leak_malloc<main"): [5, 60]}, pattern)
+
+
+def text_report():
+    result = subprocess.run([SPWALK, "leaks", "--dump=20", "--dumps=2", str(FOLDER / "blocks"), "content"], capture_output=True, text=True)
+    equal(result.returncode, 7, result.stderr)
+    heads = re.findall(r"^(\d+) bytes? in (\d+) blocks? definitely lost, by malloc; serials? ([\d, .]*)$", result.stderr, re.M)
+    equal([head[:2] for head in heads], [("300", "10"), ("20", "1")], "biggest first")
+    equal((heads[0][2].count(","), heads[0][2][-3:], heads[1][2].count(",")), (8, "...", 0), "serials")
+    row = "    0000  61 62 07 00 00 00 00 00  00 00 00 00 00 00 00 00  ab.............".replace("00  00", "00 00")
+    check(row in result.stderr and "    0010  00 00 00 00" in result.stderr, result.stderr)
+    equal(result.stderr.count("    0000 "), 3, "dumps")
+
+
 def choices():
     one("simple", {("definitely", "leak_malloc<main"): [3, 39]}, options=["--min-size=12"])
     one("simple", {}, options=["--start-disabled"])
@@ -416,6 +438,8 @@ tests.run("clean programs", clean)
 tests.run("operator new in all forms", objects)
 tests.run("exit status", error_status)
 tests.run("suppressions", suppression)
+tests.run("patterns of suppressions", suppression_patterns)
+tests.run("the report as text", text_report)
 tests.run("size floor, start disabled, frames, rings, no scan", choices)
 tests.run("folded stacks", folded)
 tests.run("enable, disable, restore", asks, "disable", [[1, 4, 16, 64]])
