@@ -29,6 +29,7 @@
 #define _GNU_SOURCE
 #endif
 #include "walk/load.h"
+#include "walk/rules.h"
 #include "walk/thread.h"
 #include "walk_victims.h"
 
@@ -257,13 +258,19 @@ static void check_same(void)
         fail("another count or end without memory");
 }
 
+/* What has been proven of a pc is not asked again, until another's rule takes its place: all walks start with the same.
+ */
+static uint64_t rules[1 << SP_RULES_LOG2];
+
 static void walk_and_check(const struct victim *victim, const struct setting *setting, const ucontext_t *context)
 {
+    memcpy(rules, sp_rules, sizeof rules);
     int max = setting->max == 0 ? MOST : setting->max;
     walks += 2;
     walk(victim, setting->bounds, context, max, &trace);
     check_frames(context, max);
     check_end(max);
+    memcpy(sp_rules, rules, sizeof rules);
     walk_without_memory(victim, setting->bounds, context, max, &other);
     has_met_damage = has_met_damage || has_met_damaged_word(&trace) || has_met_damaged_word(&other);
     if (!has_met_damage)
@@ -271,6 +278,7 @@ static void walk_and_check(const struct victim *victim, const struct setting *se
     if (setting->flags & 2) {
         static void *pcs[MOST];
         walks++;
+        memcpy(sp_rules, rules, sizeof rules);
         set_bounds(victim, setting->bounds, (uintptr_t)victim->context.uc_mcontext.gregs[REG_RSP]);
         int n = sp_backtrace_context(context, pcs, max);
         /* One of the two may have been from memory, and the other not. */
@@ -325,8 +333,8 @@ static void apply(const struct step *step, uint64_t *words, size_t count, uconte
             memmove(words + at, words + at + shift, (count - at - shift) * 8);
         break;
     case MOVE_SP:
-        *sp = step->by < 128   ? *sp + (int16_t)step->at
-              : step->by < 192 ? *sp + (int16_t)(step->at * 8)
+        *sp = step->by < 128   ? (greg_t)((uintptr_t)*sp + (uintptr_t)(int16_t)step->at)
+              : step->by < 192 ? (greg_t)((uintptr_t)*sp + (uintptr_t)(int16_t)(step->at * 8))
                                : (greg_t)step->value;
         break;
     case MOVE_PC:
