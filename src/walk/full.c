@@ -97,14 +97,14 @@ static enum sp_step_result arrive(struct full_walk *walk, const struct sp_cfi_re
  * Whether an interrupted function that ends in __builtin_eh_return, and has put its frame off, is on its way to a
  * landing pad: which it jumps to, or returns to after `mov %rcx, %rsp`. Any other `ret` of it goes to its caller.
  */
-static bool goes_to_landing_pad(const struct sp_cfi_row *row, uintptr_t pc)
+static bool goes_to_landing_pad(uintptr_t function_lo, uintptr_t pc)
 {
     static const uint8_t move_sp[] = {0x48, 0x89, 0xcc};
     enum { RET = 0xc3 };
     const uint8_t *code = (const uint8_t *)pc;
     if (code[0] != RET)
         return true;
-    if (pc - row->function_lo < sizeof move_sp)
+    if (pc - function_lo < sizeof move_sp)
         return false;
     for (unsigned i = 0; i < sizeof move_sp; i++)
         if ((code - sizeof move_sp)[i] != move_sp[i])
@@ -156,9 +156,15 @@ static enum sp_step_result step_by_row(struct full_walk *walk, const struct sp_k
     }
     if (!sp_row_holds(conditions, cfa, caller.value[SP_CFI_RA]))
         return SP_STEP_NO_RULE;
+    /* What CFI says of where the function lies is believed as far as there is code. */
+    uintptr_t pc = registers->value[SP_CFI_RA], lo = 0, hi = 0;
+    if (is_eh_return &&
+        !sp_module_segment(&known->module, sp_lookup_address(pc, walk->interrupted), PF_R | PF_X, &lo, &hi))
+        return SP_STEP_NO_RULE;
+    lo = row->function_lo > lo ? row->function_lo : lo;
+    hi = row->function_hi < hi ? row->function_hi : hi;
     if (is_eh_return && !is_leaving) {
-        uintptr_t pc = registers->value[SP_CFI_RA];
-        enum sp_eh_state state = sp_eh_state(row, pc, caller.value[SP_CFI_RA], &walk->bounds);
+        enum sp_eh_state state = sp_eh_state(lo, hi, pc, caller.value[SP_CFI_RA], &walk->bounds);
         if (state == SP_EH_REPLACED)
             return SP_STEP_NO_RULE;
         if (state == SP_EH_REGISTERS_LOST)
@@ -166,8 +172,7 @@ static enum sp_step_result step_by_row(struct full_walk *walk, const struct sp_k
     }
     walk->rule = row->signal_frame ? SP_RULE_SIGNAL : SP_RULE_CFI;
     /* A landing pad follows no call. */
-    bool is_exact =
-        row->signal_frame || (is_leaving && walk->interrupted && goes_to_landing_pad(row, registers->value[SP_CFI_RA]));
+    bool is_exact = row->signal_frame || (is_leaving && walk->interrupted && goes_to_landing_pad(lo, pc));
     return arrive(walk, &caller, is_exact, row->signal_frame || (walk->interrupted && !sp_row_is_ordinary(row)));
 }
 

@@ -133,13 +133,13 @@ static bool calls_eh_return(uintptr_t return_address)
            sp_cfi_find_row(&known.tables, row.function_hi - 1, &row) == SP_CFI_OK && sp_row_is_eh_return(&row);
 }
 
-enum sp_eh_state sp_eh_state(const struct sp_cfi_row *row, uintptr_t pc, uintptr_t return_address,
+enum sp_eh_state sp_eh_state(uintptr_t function_lo, uintptr_t function_hi, uintptr_t pc, uintptr_t return_address,
                              const struct sp_bounds *bounds)
 {
     /* The last function but one that is called, uw_install_context_1, overwrites; the last tells a debugger. */
-    if (sp_code_calls_to_landing_pad(pc, row->function_lo, row->function_hi) > 1)
+    if (sp_code_calls_to_landing_pad(pc, function_lo, function_hi) > 1)
         return SP_EH_INTACT;
-    enum sp_call_site site = sp_call_site(return_address, row->function_lo, row->function_hi, bounds);
+    enum sp_call_site site = sp_call_site(return_address, function_lo, function_hi, bounds);
     bool is_replaced = site == SP_SITE_NONE || (site == SP_SITE_OTHER && !calls_eh_return(return_address));
     return is_replaced ? SP_EH_REPLACED : SP_EH_REGISTERS_LOST;
 }

@@ -47,13 +47,14 @@ bool sp_is_code(uintptr_t address);
  */
 bool sp_row_is_eh_return(const struct sp_cfi_row *row);
 
-/* For such a row, in the function's body: what of it still is what it saved. */
+/* For such a row, in the body of its function, code of [function_lo, function_hi): what of it still is what it saved.
+ */
 enum sp_eh_state {
     SP_EH_INTACT,
     SP_EH_REGISTERS_LOST, /* they may be */
     SP_EH_REPLACED,       /* the return address is another frame's */
 };
-enum sp_eh_state sp_eh_state(const struct sp_cfi_row *row, uintptr_t pc, uintptr_t return_address,
+enum sp_eh_state sp_eh_state(uintptr_t function_lo, uintptr_t function_hi, uintptr_t pc, uintptr_t return_address,
                              const struct sp_bounds *bounds);
 
 #endif
