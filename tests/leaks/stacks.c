@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The stacks of allocations: by known rules they are those of the walker, on stacks of many kinds. */
 #include "leaks/stack.h"
+#include "walk/rules.h"
 
 #include <check.h>
 #include <pthread.h>
@@ -36,8 +37,44 @@ __asm__(".text\n"
         ".cfi_endproc\n"
         ".size compare_here, . - compare_here\n");
 
-static _Atomic unsigned long walked, by_rules, deepest;
+static _Atomic unsigned long walked, by_rules, displaced, deepest;
 static unsigned limit = MAX;
+
+/* All addresses that this thread's stacks had so far. */
+static __thread uintptr_t seen[512];
+static __thread size_t seen_count;
+
+static uint64_t place_of(uintptr_t address)
+{
+    return sp_rules_hash(address) >> SP_RULES_TAG_BITS;
+}
+
+static void see(void *const *pcs, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        size_t at = 0;
+        while (at < seen_count && seen[at] != (uintptr_t)pcs[i] - 1)
+            at++;
+        ck_assert_uint_lt(at, sizeof seen / sizeof *seen);
+        if (at == seen_count)
+            seen[seen_count++] = (uintptr_t)pcs[i] - 1;
+    }
+}
+
+/*
+ * The table of rules has one place for many addresses, and where modules lie is chance: about one process in fifty has
+ * two addresses on these stacks that take each other's place. Whether a rule is missing for that reason.
+ */
+static bool has_displaced(void *const *pcs, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        uintptr_t address = (uintptr_t)pcs[i] - 1;
+        for (size_t at = 0; at < seen_count && sp_rules_get(address) == 0; at++)
+            if (seen[at] != address && place_of(seen[at]) == place_of(address))
+                return true;
+    }
+    return false;
+}
 
 __attribute__((used)) void compare(const struct sp_own_registers *caller);
 void compare(const struct sp_own_registers *caller)
@@ -49,22 +86,25 @@ void compare(const struct sp_own_registers *caller)
     walked++;
     if (count_expected > deepest)
         deepest = count_expected;
-    if (count == 0)
+    see(expected, count_expected);
+    if (count == 0) {
+        displaced += has_displaced(expected, count_expected);
         return;
+    }
     by_rules++;
     ck_assert_uint_eq(count, count_expected);
     ck_assert_int_eq(is_cut, is_cut_expected);
     ck_assert_int_eq(memcmp(pcs, expected, count * sizeof *pcs), 0);
 }
 
-/* All by rules, from the second time on. */
+/* All by rules, from the second time on, but where one rule is displaced by another. */
 static void expect_by_rules(void (*run)(void))
 {
     run();
-    walked = by_rules = 0;
+    walked = by_rules = displaced = 0;
     run();
     ck_assert_uint_gt(walked, 0);
-    ck_assert_uint_eq(by_rules, walked);
+    ck_assert_uint_eq(by_rules + displaced, walked);
 }
 
 __attribute__((noinline)) static void descend(unsigned depth)
