@@ -53,7 +53,8 @@ void sp_leaks_enable_all(void);
 void sp_leaks_disable_all(void);
 
 /*
- * Counts what a report would show now, and looks which blocks are lost; other threads are stopped meanwhile.
+ * Counts what a report would show now, and looks which blocks are lost; other threads are stopped meanwhile, and no
+ * handler runs in the calling one.
  *
  * summary: filled in; all 0 where a report is being made just now.
  * Async-signal-safe.

@@ -18,6 +18,7 @@ static struct leaks_stopped threads[THREADS_MAX];
 static size_t thread_count;
 static uint32_t is_stopped;
 static struct sigaction before;
+static uint64_t mask_before; /* of the thread that stops the others */
 
 struct entry {
     uint64_t inode, offset;
@@ -86,11 +87,19 @@ static bool all_have_answered(size_t from)
     return true;
 }
 
+/* A handler of the program might wait for what a stopped thread has: the allocator's lock, say. */
+static void block_signals(void)
+{
+    const uint64_t all = UINT64_MAX;
+    sp_syscall6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&mask_before, sizeof all, 0, 0);
+}
+
 size_t leaks_stop_others(const struct leaks_stopped **stopped)
 {
     int32_t process = (int32_t)sp_syscall6(SYS_getpid, 0, 0, 0, 0, 0, 0);
     int32_t self = (int32_t)sp_syscall6(SYS_gettid, 0, 0, 0, 0, 0, 0);
     const struct timespec step = {0, STEP_NS};
+    block_signals();
     thread_count = 0;
     *stopped = threads;
     if (list(self, true) <= 1)
@@ -110,7 +119,7 @@ size_t leaks_stop_others(const struct leaks_stopped **stopped)
     return thread_count;
 }
 
-void leaks_go_on(void)
+static void let_go_on(void)
 {
     if (!__atomic_load_n(&is_stopped, __ATOMIC_ACQUIRE))
         return;
@@ -120,4 +129,10 @@ void leaks_go_on(void)
      * the handler stays. */
     if (all_have_answered(0))
         sigaction(STOP_SIGNAL, &before, NULL);
+}
+
+void leaks_go_on(void)
+{
+    let_go_on();
+    sp_syscall6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask_before, 0, sizeof mask_before, 0, 0);
 }

@@ -17,6 +17,7 @@ struct leaks_stopped {
 /*
  * Stops all threads but the calling one by a signal of the highest real-time numbers, whose handler waits. Threads that
  * block it do not answer in time, and run on. Returns how many there are; *stopped tells of them until they go on.
+ * Until then no handler runs in the calling thread: all signals are blocked.
  */
 size_t leaks_stop_others(const struct leaks_stopped **stopped);
 void leaks_go_on(void);

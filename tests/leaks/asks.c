@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 static void *volatile sink;
@@ -59,6 +60,61 @@ static void count_while_moving(void)
     for (int i = 0; i < 3; i++)
         pthread_join(threads[i], NULL);
     printf("%d of 30 counts found lost blocks\n", found);
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Has the lock most of the time, as a thread of a pool of memory may. */
+static void *have_lock(void *unused)
+{
+    while (!is_over) {
+        pthread_mutex_lock(&lock);
+        for (volatile int i = 0; i < 1000000; i++)
+            continue;
+        pthread_mutex_unlock(&lock);
+        usleep(100);
+    }
+    return unused;
+}
+
+static volatile sig_atomic_t is_asking, is_handled;
+
+static void lock_in_handler(int number)
+{
+    (void)number;
+    if (is_asking) {
+        pthread_mutex_lock(&lock);
+        pthread_mutex_unlock(&lock);
+    }
+    is_handled = 1;
+}
+
+/* The thread that asks has no lock where its handler runs, but one that was stopped may have. */
+static void ask_while_handling(void)
+{
+    const struct itimerval often = {{0, 1000}, {0, 1000}}, never = {{0, 0}, {0, 0}};
+    pthread_t thread;
+    struct sp_leaks_summary summary;
+    sigset_t alarm_alone, after;
+    sigemptyset(&alarm_alone);
+    sigaddset(&alarm_alone, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &alarm_alone, NULL);
+    pthread_create(&thread, NULL, have_lock, NULL);
+    signal(SIGALRM, lock_in_handler);
+    pthread_sigmask(SIG_UNBLOCK, &alarm_alone, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+    for (int i = 0; i < 20 || !is_handled; i++) {
+        is_asking = 1;
+        sp_leaks_count(&summary);
+        sp_leaks_report();
+        sp_leaks_mark_all_reported();
+        is_asking = 0;
+    }
+    setitimer(ITIMER_REAL, &never, NULL);
+    is_over = 1;
+    pthread_join(thread, NULL);
+    pthread_sigmask(SIG_SETMASK, NULL, &after);
+    puts(sigismember(&after, SIGALRM) || sigismember(&after, SIGTERM) ? "signals are blocked" : "handled");
 }
 
 static _Atomic int is_reporting;
@@ -113,6 +169,8 @@ int main(int argc, char **argv)
         printf("%llu %llu\n", (unsigned long long)summary.lost_blocks, (unsigned long long)summary.lost_bytes);
     } else if (strcmp(name, "moving") == 0) {
         count_while_moving();
+    } else if (strcmp(name, "handler") == 0) {
+        ask_while_handling();
     } else if (strcmp(name, "busy") == 0) {
         pthread_t thread;
         sp_leaks_set_hook(be_slow, NULL);

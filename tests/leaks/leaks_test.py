@@ -268,6 +268,12 @@ def asks(case, expected, output="", reports=1, options=()):
     return found
 
 
+def handling():
+    """They run when the other threads go on, and no signal stays blocked."""
+    _, printed = run("asks", "handler", status=0)
+    equal(printed, "handled\n", "output")
+
+
 def report_sizes(leak):
     return [block["size"] for block in leak["blocks"]]
 
@@ -450,6 +456,7 @@ tests.run("count", asks, "count", [[10, 20]], "2 30\n")
 tests.run("count while others reallocate", asks, "moving", [[]], "0 of 30 counts found lost blocks\n")
 tests.run("report now, mark all as reported", asks, "now", [[10], [20]], "", 2)
 tests.run("report by a signal", asks, "signal", [[10], [10, 20]], "", 2)
+tests.run("handlers that wait for a stopped thread's lock", handling)
 tests.run("ignore", asks, "ignore", [[10]], "0 -1\n")
 tests.run("hook", asks_hook)
 tests.run("the end while another thread reports", asks, "busy", [[], [20]], "", 2)
