@@ -62,10 +62,11 @@ __attribute__((noinline)) static void at_end(bool is_clean)
     __builtin_unwind_init();
     if (has_reported || !is_own_process())
         return;
-    has_reported = true;
-    /* What the C library keeps for itself is no leak, and it frees it when asked; other threads might still use it. */
+    /* What the C library keeps for itself is no leak, and it frees it when asked; other threads might still use it. It
+     * writes what is left in streams first, which may be by a function of the program that calls _exit. */
     if (is_clean && leaks_options.release && leaks_count_threads() == 1)
         __libc_freeres();
+    has_reported = true;
     leaks_report_make(LEAKS_REASON_EXIT, find_caller(leaks_sp()));
 }
 
