@@ -115,6 +115,30 @@ START_TEST(modules_and_closes)
 }
 END_TEST
 
+/*
+ * The same addresses before and after a module was closed are two stacks: they may be two functions'. The number of
+ * closes is a part of the hash, so only where two hashes are the same is it compared. These are two such numbers: where
+ * the first two assertions fail the hash is another, and others are to be found.
+ */
+START_TEST(stacks_before_and_after_a_close)
+{
+    enum { BEFORE = 1316816, AFTER = 2044282 };
+    void *const pcs[] = {(void *)0x1060, (void *)0x2000};
+    while (leaks_trace_closes() < BEFORE)
+        leaks_trace_module_closed();
+    const uint32_t first = leaks_trace_intern(pcs, 2, 0);
+    while (leaks_trace_closes() < AFTER)
+        leaks_trace_module_closed();
+    const uint32_t second = leaks_trace_intern(pcs, 2, 0);
+    ck_assert_uint_eq(leaks_trace_get(first)->hash, leaks_trace_get(second)->hash);
+    ck_assert(second == first || leaks_trace_get(second)->next == first);
+    ck_assert_uint_ne(first, second);
+    ck_assert_uint_eq(leaks_trace_get(first)->closes, BEFORE);
+    ck_assert_uint_eq(leaks_trace_get(second)->closes, AFTER);
+    ck_assert_uint_eq(leaks_trace_intern(pcs, 2, 0), second);
+}
+END_TEST
+
 START_TEST(options)
 {
     leaks_options_read("frames=1000:dump=100000:dumps=99999:signal=1000:guard=7");
@@ -219,6 +243,7 @@ int main(int argc, char **argv)
     tcase_add_test(cases, errors_at_each_place_once);
     tcase_add_test(cases, maps);
     tcase_add_test(cases, modules_and_closes);
+    tcase_add_test(cases, stacks_before_and_after_a_close);
     tcase_add_test(cases, options);
     tcase_add_test(cases, slots_of_no_block);
     tcase_add_test(cases, end_of_room);
