@@ -55,6 +55,8 @@ struct leaks_process {
     uint64_t traces;      /* distinct stacks */
     uint32_t unanswered;  /* threads that could not be stopped for the scan */
     uint32_t is_bypassed; /* the program has an allocator of its own that is called before ours */
+    uint32_t is_refused;  /* the program's hook wanted no report: nothing follows */
+    uint32_t reserved;
     char program[256];
 };
 

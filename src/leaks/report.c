@@ -185,7 +185,7 @@ static void summarize(struct sp_leaks_summary *summary, const struct leaks_live_
         summary->errors += error->type != 0;
 }
 
-static void write_file(const struct leaks_snapshot *snapshot, enum leaks_reason reason)
+static void write_file(const struct leaks_snapshot *snapshot, enum leaks_reason reason, bool is_refused)
 {
     const struct leaks_live_list *list = &snapshot->list;
     struct leaks_process process;
@@ -199,12 +199,15 @@ static void write_file(const struct leaks_snapshot *snapshot, enum leaks_reason 
     struct rate rate = {process.time, leaks_ticks_passed()};
     process.is_scanned = snapshot->is_scanned;
     process.unanswered = snapshot->unanswered;
+    process.is_refused = is_refused;
     leaks_writer_put(LEAKS_ITEM_PROCESS, &process, sizeof process, NULL, 0);
-    put_modules();
-    for (size_t i = 0; i < list->count; i++)
+    if (!is_refused)
+        put_modules();
+    for (size_t i = 0; i < list->count && !is_refused; i++)
         if (leaks_is_shown(&list->blocks[i]))
             put_block(&list->blocks[i], &list->records[i], list->sizes[i], &rate);
-    put_errors();
+    if (!is_refused)
+        put_errors();
     if (!leaks_writer_close(last_path))
         last_path[0] = '\0';
 }
@@ -245,12 +248,13 @@ void leaks_report_make(enum leaks_reason reason, uintptr_t sp)
     if (leaks_snapshot_take(&snapshot, sp, LEAKS_CHECK)) {
         struct sp_leaks_summary summary;
         summarize(&summary, &snapshot.list);
-        bool is_suppressed =
+        bool is_refused =
             hook != NULL && (!is_hook_in_module || leaks_report_has_hook()) && hook(&summary, hook_argument) != 0;
-        if (!is_suppressed) {
-            write_file(&snapshot, reason);
+        /* The tool, where there is one, is told of an end all the same. */
+        if (!is_refused || (is_end && folder[0] != '\0'))
+            write_file(&snapshot, reason, is_refused);
+        if (!is_refused)
             leaks_printer_print(last_path);
-        }
         leaks_snapshot_free(&snapshot);
     }
     give_back();

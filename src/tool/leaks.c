@@ -435,7 +435,7 @@ static bool take(void *argument, const char *path, bool is_end)
     uint32_t shown = process->is_scanned ? job->shown : 1u << LEAKS_UNKNOWN;
     bool is_own = job->is_printing || process->parent == (int32_t)getpid();
     job->has_end = job->has_end || (is_own && process->reason == LEAKS_REASON_EXIT);
-    bool is_first = job->reports_seen == 0 && is_own;
+    bool is_first = job->reports_seen == 0 && is_own && !process->is_refused;
     if ((is_first && process->reason != LEAKS_REASON_EXEC) || has_anything(&data, shown) ||
         process->reason == LEAKS_REASON_SIGNAL || process->reason == LEAKS_REASON_CALL) {
         struct leaks_profile profile;

@@ -108,6 +108,25 @@ static void fork_while_reporting(void)
     pthread_join(thread, NULL);
 }
 
+static __thread void *of_thread;
+
+static void *leave_pointers(void *unused)
+{
+    void *volatile on_stack[16];
+    of_thread = malloc(60);
+    for (int i = 0; i < 16; i++)
+        on_stack[i] = of_thread;
+    return unused;
+}
+
+/* The C library keeps the thread's stack, as it was, for the next one. */
+static void end_thread(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, leave_pointers, NULL);
+    pthread_join(thread, NULL);
+}
+
 static pthread_barrier_t barrier;
 
 static void *hear_nothing(void *unused)
@@ -169,6 +188,8 @@ int main(int argc, char **argv, char **environment)
         sp_leaks_set_hook(refuse, NULL);
     else if (strcmp(name, "fork") == 0)
         fork_while_reporting();
+    else if (strcmp(name, "ended") == 0)
+        end_thread();
     else if (strcmp(name, "deaf") == 0)
         start_deaf_thread();
     else if (strcmp(name, "too much") == 0)
