@@ -13,8 +13,10 @@ enum {
     /* malloc's: a flag in the size word before a block, and the size of an arena's heap, to which it is aligned. */
     NON_MAIN_ARENA = 4,
     HEAP_SIZE = 64 << 20,
-    /* From a thread's control block to the end of its stack's mapping: glibc's struct pthread. */
+    /* From a thread's control block to the end of its stack's mapping: glibc's struct pthread. The address of the
+     * thread's table of thread-local storage is its second word. */
     CONTROL_BLOCK_SIZE = 2304,
+    TABLE_OFFSET = 8,
 };
 
 static struct leaks_range *ranges;
@@ -102,7 +104,8 @@ static bool lies_in(const struct leaks_mapping *mapping, uintptr_t address)
     return address >= mapping->start && address < mapping->end;
 }
 
-/* The stacks of ended threads: of control blocks seen, those whose mapping no thread that runs has its own in. */
+/* The stacks of ended threads: of control blocks seen, those whose mapping no thread that runs has its own in. The C
+ * library keeps some for later threads, with their tables of thread-local storage. */
 static void exclude_ended(const struct leaks_maps *maps, uintptr_t sp, const struct leaks_stopped *threads,
                           size_t thread_count)
 {
@@ -118,8 +121,10 @@ static void exclude_ended(const struct leaks_maps *maps, uintptr_t sp, const str
         bool is_live = false;
         for (size_t j = 0; j < thread_count && !is_live; j++)
             is_live = threads[j].control_block == control_block || lies_in(mapping, threads[j].sp);
-        if (!is_live)
-            exclude(mapping->start, control_block + CONTROL_BLOCK_SIZE);
+        if (is_live)
+            continue;
+        exclude(mapping->start, control_block + TABLE_OFFSET);
+        exclude(control_block + TABLE_OFFSET + 8, control_block + CONTROL_BLOCK_SIZE);
     }
 }
 
@@ -154,7 +159,7 @@ bool leaks_exclude(const struct leaks_live_list *list, const struct leaks_maps *
         sp_unmap_pages(ranges, range_room * sizeof *ranges);
     is_heap_read = leaks_is_partial || is_any_moving(threads, thread_count);
     range_count = 0;
-    range_room = (own_count + list->count + 2 * thread_count + 70000) & ~(size_t)4095;
+    range_room = (own_count + list->count + 2 * thread_count + 140000) & ~(size_t)4095;
     ranges = sp_map_pages(range_room * sizeof *ranges);
     if (ranges == NULL)
         return false;
