@@ -236,7 +236,12 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    library = argc > 1 ? argv[1] : "";
+    /* As /proc/self/maps has it. */
+    library = argc > 1 ? realpath(argv[1], NULL) : NULL;
+    if (library == NULL) {
+        fprintf(stderr, "usage: leaks-parts LIBRARY\n");
+        return 2;
+    }
     Suite *suite = suite_create("leaks/parts");
     TCase *cases = tcase_create("parts");
     tcase_set_timeout(cases, 60);
