@@ -130,12 +130,31 @@ static bool read_number(const char *text, unsigned long long least, unsigned lon
     return *text >= '0' && *text <= '9' && *end == '\0' && errno == 0 && *number >= least && *number <= most;
 }
 
-static int set_number(struct job *job, const char *name, const char *text, unsigned long long least,
-                      unsigned long long most)
+/* What of SPWALK_LEAKS is a number; some are options, too. */
+struct number {
+    const char *name;
+    unsigned long long least, most;
+};
+
+/* NULL where there is no number of that name. */
+static const struct number *find_number(const char *name, size_t length)
 {
-    unsigned long long number;
-    if (!read_number(text, least, most, &number))
-        return sp_bad_usage("'%s' is not a number from %llu to %llu", text, least, most);
+    static const struct number numbers[] = {{"frames", 1, 256},    {"disabled", 0, 1},       {"guard", 0, 1},
+                                            {"free_stacks", 0, 1}, {"scan", 0, 1},           {"dump", 0, 4096},
+                                            {"dumps", 0, 1000},    {"signal", 0, 64},        {"follow", 0, 1},
+                                            {"release", 0, 1},     {"floor", 0, 1ull << 47}, {"sample", 1, 1ull << 47}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (strlen(numbers[i].name) == length && memcmp(numbers[i].name, name, length) == 0)
+            return &numbers[i];
+    return NULL;
+}
+
+static int set_number(struct job *job, const char *name, const char *text)
+{
+    const struct number *number = find_number(name, strlen(name));
+    unsigned long long value;
+    if (!read_number(text, number->least, number->most, &value))
+        return sp_bad_usage("'%s' is not a number from %llu to %llu", text, number->least, number->most);
     return set(job, name, text);
 }
 
@@ -209,17 +228,17 @@ static int set_option(struct job *job, char **argv, int option)
         job->output = optarg;
         return 0;
     case 'f':
-        return set_number(job, "frames", optarg, 1, 256);
+        return set_number(job, "frames", optarg);
     case 'd':
-        return set_number(job, "dump", optarg, 0, 4096);
+        return set_number(job, "dump", optarg);
     case OPTION_FORMAT:
         return set_form(job, optarg);
     case OPTION_DUMPS:
-        return set_number(job, "dumps", optarg, 0, 1000);
+        return set_number(job, "dumps", optarg);
     case OPTION_MIN_SIZE:
-        return set_number(job, "floor", optarg, 0, 1ull << 47);
+        return set_number(job, "floor", optarg);
     case OPTION_SAMPLE:
-        return set_number(job, "sample", optarg, 1, 1ull << 47);
+        return set_number(job, "sample", optarg);
     case OPTION_SIGNAL:
         return set_signal(job, optarg);
     case OPTION_NO_SCAN:
@@ -254,23 +273,16 @@ static int set_option(struct job *job, char **argv, int option)
 /* The preloaded part cannot complain of a word of SPWALK_LEAKS. */
 static int check_word(const char *word)
 {
-    static const struct {
-        const char *name;
-        unsigned long long least, most;
-    } numbers[] = {{"frames=", 1, 256}, {"disabled=", 0, 1}, {"guard=", 0, 1},          {"free_stacks=", 0, 1},
-                   {"scan=", 0, 1},     {"dump=", 0, 4096},  {"dumps=", 0, 1000},       {"signal=", 0, 64},
-                   {"follow=", 0, 1},   {"release=", 0, 1},  {"floor=", 0, 1ull << 47}, {"sample=", 1, 1ull << 47}};
     static const char *const texts[] = {"show=", "suppressions=", "format=", "output="};
-    unsigned long long number;
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        size_t length = strlen(numbers[i].name);
-        if (strncmp(word, numbers[i].name, length) != 0)
-            continue;
-        if (read_number(word + length, numbers[i].least, numbers[i].most, &number) &&
-            (strcmp(numbers[i].name, "signal=") != 0 || is_for_report(number)))
+    const char *equals = strchr(word, '=');
+    const struct number *number = equals == NULL ? NULL : find_number(word, (size_t)(equals - word));
+    unsigned long long value;
+    if (number != NULL) {
+        if (read_number(equals + 1, number->least, number->most, &value) &&
+            (strcmp(number->name, "signal") != 0 || is_for_report(value)))
             return 0;
-        return sp_bad_usage("SPWALK_LEAKS: '%s': not a number from %llu to %llu that can be had", word,
-                            numbers[i].least, numbers[i].most);
+        return sp_bad_usage("SPWALK_LEAKS: '%s': not a number from %llu to %llu that can be had", word, number->least,
+                            number->most);
     }
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (strncmp(word, texts[i], strlen(texts[i])) == 0)

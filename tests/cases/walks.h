@@ -54,4 +54,16 @@ void walk_print(const char *what, const struct walk *walk);
 /* Installs a SA_SIGINFO handler. */
 void handle(int signal_number, void (*handler)(int, void *, void *), int flags);
 
+/* Calls f from n + 1 frames deeper; here, so that it has words where the test has. */
+__attribute__((unused)) static NOINLINE void go_deeper(int n, void (*f)(void))
+{
+    volatile char block[40];
+    block[0] = 1;
+    if (n > 0)
+        go_deeper(n - 1, f);
+    else
+        f();
+    __asm__ volatile("" ::"r"(block[0]) : "memory");
+}
+
 #endif

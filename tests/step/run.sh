@@ -4,8 +4,8 @@
 # of its walks were marked as cut and wrong; before that, each of programs/ at the levels that the meson tests leave out.
 # Last line: N passed, N failed, N skipped.
 #
-# STEP_LIMIT is the most steps a program (2000000; twice that with words), STEP_FOLDER where the reports go, STEP_REAL where the real programs
-# are built, STEP_JOBS how many are stepped at a time (2).
+# STEP_LIMIT is the most steps a program (2000000; twice that with words), STEP_FOLDER where the reports go, STEP_REAL
+# where the real programs are built, STEP_JOBS how many are stepped at a time (2).
 set -u
 cd "$(dirname "$0")/../.." || exit
 limit=${STEP_LIMIT:-2000000}

@@ -60,17 +60,6 @@ static NOINLINE void look(void)
         EXPECT((uintptr_t)pcs[i] == walked.frames[i].pc, "sp_backtrace: frame %d is another", i);
 }
 
-static NOINLINE void recurse(int n, void (*f)(void))
-{
-    volatile char block[40];
-    block[0] = 1;
-    if (n > 0)
-        recurse(n - 1, f);
-    else
-        f();
-    __asm__ volatile("" ::"r"(block[0]) : "memory");
-}
-
 static NOINLINE void recurse_otherwise(int n, void (*f)(void))
 {
     volatile char block[120];
@@ -97,17 +86,17 @@ static NOINLINE void leave_at_each_step(void (*step)(void))
     leave_at = 0;
     for (volatile int i = 0; i < 4; i++) {
         steps = 0;
-        recurse(DEPTH, step);
+        go_deeper(DEPTH, step);
     }
     const long apart = 1 + steps / PLACES;
     has_ended = false;
     for (leave_at = 1; !has_ended && leave_at < STEPS_MOST; leave_at += apart + leave_at / 50) {
         steps = 0;
         if (sigsetjmp(back, 1) == 0)
-            recurse(DEPTH, step);
+            go_deeper(DEPTH, step);
         /* Above where it was, where its frame is known to be gone; below; and with other frames in its place. */
         expect_right_walks(recurse_otherwise, 1);
-        expect_right_walks(recurse, DEPTH);
+        expect_right_walks(go_deeper, DEPTH);
         expect_right_walks(recurse_otherwise, DEPTH + 3);
     }
     EXPECT(has_ended && leave_at > 100, "%ld steps", leave_at);

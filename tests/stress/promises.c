@@ -53,17 +53,6 @@ static NOINLINE void walk_all(void)
     __asm__ volatile("" ::: "memory");
 }
 
-static NOINLINE void recurse(int n, void (*f)(void))
-{
-    volatile char block[40];
-    block[0] = 1;
-    if (n > 0)
-        recurse(n - 1, f);
-    else
-        f();
-    __asm__ volatile("" ::"r"(block[0]) : "memory");
-}
-
 static int compare(const void *a, const void *b)
 {
     walk_all();
@@ -73,8 +62,8 @@ static int compare(const void *a, const void *b)
 static void all_kinds(void)
 {
     walk_all();
-    recurse(20, walk_all);
-    recurse(5, walk_all);
+    go_deeper(20, walk_all);
+    go_deeper(5, walk_all);
     by_rbx(walk_all);
     bare(walk_all);
     int numbers[] = {3, 1, 2};
@@ -220,7 +209,7 @@ static void step_steady(void)
 static void instruction_by_instruction(void)
 {
     step_steady();
-    recurse(20, step_steady);
+    go_deeper(20, step_steady);
     by_rbx(step_steady);
     bare(step_steady);
     load_library();
@@ -337,7 +326,7 @@ static long measure(void (*through)(void (*)(void)))
 
 static void through_recursion(void (*f)(void))
 {
-    recurse(40, f);
+    go_deeper(40, f);
 }
 
 static void *measure_in_thread(void *data)

@@ -90,17 +90,6 @@ static NOINLINE void step_context_walk(void)
     }
 }
 
-static NOINLINE void recurse(int n, void (*f)(void))
-{
-    volatile char block[40];
-    block[0] = 1;
-    if (n > 0)
-        recurse(n - 1, f);
-    else
-        f();
-    __asm__ volatile("" ::"r"(block[0]) : "memory");
-}
-
 static void shallow(void)
 {
     step_own_walk();
@@ -110,9 +99,9 @@ static void shallow(void)
 static void deep(void)
 {
     /* Frames that the memory has, more of them, fewer. */
-    recurse(30, step_own_walk);
-    recurse(45, step_context_walk);
-    recurse(10, step_own_walk);
+    go_deeper(30, step_own_walk);
+    go_deeper(45, step_context_walk);
+    go_deeper(10, step_own_walk);
 }
 
 static void with_all_registers(void)
@@ -162,7 +151,7 @@ static void on_the_same_stack(void)
 {
     step_flags = 0;
     step_own_walk();
-    recurse(20, step_context_walk);
+    go_deeper(20, step_context_walk);
     by_rbx(step_own_walk);
 }
 
