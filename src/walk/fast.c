@@ -29,7 +29,7 @@ int sp_walk_fast(const struct sp_start *start, const struct sp_sink *sink, enum 
         n = sink->pcs != NULL ? sp_walk_and_keep_pcs(start, sink, end, memory)
                               : sp_walk_and_keep_frames(start, sink, end, memory);
     } else {
-        /* A thread whose stacks are new each time keeps one walk in a few, to see whether that has changed. */
+        /* A thread whose stacks are new each time keeps one walk in many, to see whether that has changed. */
         if (memory != NULL)
             memory->unkept--;
         n = sink->pcs != NULL ? sp_walk_pcs(start, sink, end, memory) : sp_walk_frames(start, sink, end, memory);

@@ -68,8 +68,11 @@ static void keep_old_row(struct sp_recording *recording)
     set_start(row);
 }
 
-/* Of a walk's frames, so many at least are from memory in a thread for which keeping them is worth its time. */
-enum { FRAMES_A_KNOWN_ONE = 8, WALKS_STRANGE = 4, WALKS_UNKEPT = 15 };
+/*
+ * Of a walk's frames, one in FRAMES_A_KNOWN_ONE at least is from memory in a thread for which keeping them is worth its
+ * time. In one whose stacks are new each time ever fewer walks are kept, one in 16 to one in 256.
+ */
+enum { FRAMES_A_KNOWN_ONE = 4, WALKS_STRANGE = 4, WALKS_STRANGE_MAX = WALKS_STRANGE + 5 };
 
 void sp_recording_end(struct sp_recording *recording, int count)
 {
@@ -77,10 +80,10 @@ void sp_recording_end(struct sp_recording *recording, int count)
     unsigned known = recording->reused != SP_NOT_REUSED ? recording->last + 1 - recording->reused : 0;
     if (known * FRAMES_A_KNOWN_ONE >= (unsigned)count)
         memory->strange = 0;
-    else if (memory->strange < WALKS_STRANGE)
+    else if (memory->strange < WALKS_STRANGE_MAX)
         memory->strange++;
-    else
-        memory->unkept = WALKS_UNKEPT;
+    if (memory->strange > WALKS_STRANGE)
+        memory->unkept = (uint8_t)((8u << (memory->strange - WALKS_STRANGE)) - 1);
     /* Between the frames of a full row and those of the old one there may be others, for which there was no place. */
     if (recording->reused != SP_NOT_REUSED && recording->at != SP_KEPT_PLACES - 1)
         keep_old_row(recording);

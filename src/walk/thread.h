@@ -136,7 +136,7 @@ struct sp_memory {
     struct sp_memory *next_free;
     uintptr_t walk_sp; /* SP of the walk that is using this; 0: none */
     uint32_t current;  /* which row holds the last walk; the other one is written by the next */
-    uint8_t strange;   /* how many walks in a row found few of their frames kept; stops at 255 */
+    uint8_t strange;   /* how many kept walks in a row found few of their frames known; stops at WALKS_STRANGE_MAX */
     uint8_t unkept;    /* so many walks to come are not kept */
     struct sp_kept_row rows[2];
 };
