@@ -22,7 +22,7 @@ unsigned leaks_stack_walk_fully(const struct sp_own_registers *caller, void **pc
 static inline unsigned walk_by_rules(const struct sp_own_registers *caller, void **pcs, unsigned max, bool *is_cut)
 {
     const struct sp_stacks *stacks = &sp_thread.stacks;
-    uintptr_t pc = caller->pc, sp = caller->sp, rbp = caller->rbp;
+    uintptr_t pc = caller->pc, sp = sp_own_sp(caller), rbp = caller->rbp;
     if (__builtin_expect(sp < stacks->own_lo || sp >= stacks->own_hi, 0))
         return 0;
     const uintptr_t last = stacks->own_hi - 8;

@@ -6,30 +6,9 @@
 #define SP_API __attribute__((visibility("default")))
 #define SP_HIDDEN __attribute__((visibility("hidden")))
 
-/* Called by the stubs of entry.S. */
-SP_HIDDEN int sp_backtrace_from(void **pcs, int max, const struct sp_own_registers *own);
+/* Called by the stub of entry.S. */
 SP_HIDDEN int sp_walk_from(const void *ucontext, struct sp_frame *frames, int max, enum sp_end *end,
                            const struct sp_own_registers *own);
-
-int sp_backtrace_from(void **pcs, int max, const struct sp_own_registers *own)
-{
-    if (pcs == NULL || max <= 0)
-        return 0;
-    struct sp_start start = sp_start_own(own);
-    struct sp_sink sink = {pcs, NULL, max};
-    enum sp_end end;
-    return sp_walk_fast(&start, &sink, &end);
-}
-
-SP_API int sp_backtrace_context(const void *ucontext, void **pcs, int max)
-{
-    if (ucontext == NULL || pcs == NULL || max <= 0)
-        return 0;
-    struct sp_start start = sp_start_context(ucontext);
-    struct sp_sink sink = {pcs, NULL, max};
-    enum sp_end end;
-    return sp_walk_fast(&start, &sink, &end);
-}
 
 int sp_walk_from(const void *ucontext, struct sp_frame *frames, int max, enum sp_end *end,
                  const struct sp_own_registers *own)

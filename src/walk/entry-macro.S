@@ -9,26 +9,20 @@
 .macro ENTRY name, target, last
     .globl  \name
     .type   \name, @function
-    .p2align 4
+    .p2align 6
 \name:
     .cfi_startproc
     endbr64
-    subq    $72, %rsp
-    .cfi_def_cfa_offset 80
-    movq    %rbx, 0(%rsp)
-    movq    %rbp, 8(%rsp)
-    movq    %r12, 16(%rsp)
-    movq    %r13, 24(%rsp)
-    movq    %r14, 32(%rsp)
-    movq    %r15, 40(%rsp)
-    leaq    80(%rsp), %rax
-    movq    %rax, 48(%rsp)
-    movq    72(%rsp), %rax
-    movq    %rax, 56(%rsp)
+    .irp    register, %r15, %r14, %r13, %r12, %rbp, %rbx
+    pushq   \register
+    .cfi_adjust_cfa_offset 8
+    .endr
     movq    %rsp, \last
+    subq    $8, %rsp
+    .cfi_adjust_cfa_offset 8
     call    \target
-    addq    $72, %rsp
-    .cfi_def_cfa_offset 8
+    addq    $56, %rsp
+    .cfi_adjust_cfa_offset -56
     ret
     .cfi_endproc
     .size   \name, . - \name

@@ -311,7 +311,7 @@ static void start_registers(const struct sp_start *start, struct sp_cfi_register
     registers->known = PRESERVED;
     registers->value[3] = own->rbx;
     registers->value[6] = own->rbp;
-    registers->value[7] = own->sp;
+    registers->value[7] = sp_own_sp(own);
     registers->value[12] = own->r12;
     registers->value[13] = own->r13;
     registers->value[14] = own->r14;

@@ -12,7 +12,6 @@
 
 #include "walk/load.h"
 #include "walk/run.h"
-#include "walk/short.h"
 #include "walk/step.h"
 #include "word/word.h"
 
@@ -162,7 +161,7 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
         if (!interrupted && sp <= last) {
             bool is_kept = recording != NULL && recording->at != SP_KEPT_PLACES - 1;
             int room = max - n;
-            struct sp_run run = {pc, sp, coverage, ahead.sp < last ? ahead.sp : last};
+            struct sp_run run = {pc, sp, &coverage, ahead.sp < last ? ahead.sp : last};
             int count;
             if (is_kept) {
                 if (room > SP_KEPT_PLACES - 1 - (int)recording->at)
@@ -331,53 +330,26 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
     return n;
 }
 
-int sp_walk_pcs(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end, struct sp_memory *memory)
+int sp_walk_pcs(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end,
+                const struct sp_progress *progress)
 {
-    struct sp_progress progress;
-    if (memory != NULL) {
-        int n = sp_stride(start, sink, &memory->rows[memory->current], &progress);
-        sp_memory_give_back(memory);
-        if (n != 0) {
-            *end = SP_END_OUTERMOST;
-            return n;
-        }
-    } else {
-        sp_progress_begin(&progress, start);
-    }
-    return walk(start, sink->pcs, NULL, sink->max, end, NULL, &progress);
-}
-
-int sp_walk_frames(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end, struct sp_memory *memory)
-{
-    struct sp_progress progress;
-    if (memory != NULL)
-        sp_memory_give_back(memory);
-    sp_progress_begin(&progress, start);
-    return walk(start, NULL, sink->frames, sink->max, end, NULL, &progress);
+    return walk(start, sink->pcs, NULL, sink->max, end, NULL, progress);
 }
 
 int sp_walk_and_keep_pcs(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end,
-                         struct sp_memory *memory)
+                         struct sp_recording *recording, const struct sp_progress *progress)
 {
-    struct sp_recording recording;
-    struct sp_progress progress;
-    sp_recording_begin(&recording, memory);
-    int n = sp_splice(start, sink, &recording, &progress);
-    if (n != 0) {
-        *end = SP_END_OUTERMOST;
-        return n;
-    }
-    return walk(start, sink->pcs, NULL, sink->max, end, &recording, &progress);
+    return walk(start, sink->pcs, NULL, sink->max, end, recording, progress);
+}
+
+int sp_walk_frames(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end,
+                   const struct sp_progress *progress)
+{
+    return walk(start, NULL, sink->frames, sink->max, end, NULL, progress);
 }
 
 int sp_walk_and_keep_frames(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end,
-                            struct sp_memory *memory)
+                            struct sp_recording *recording, const struct sp_progress *progress)
 {
-    struct sp_recording recording;
-    struct sp_progress progress;
-    sp_recording_begin(&recording, memory);
-    sp_progress_begin(&progress, start);
-    sp_ahead_look(&progress.ahead, recording.old_row, recording.old_row->first, sink->max - 1, start->sp,
-                  &progress.bounds);
-    return walk(start, NULL, sink->frames, sink->max, end, &recording, &progress);
+    return walk(start, NULL, sink->frames, sink->max, end, recording, progress);
 }

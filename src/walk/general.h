@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The walk of whatever stack, to each of the two sinks, and kept or not. The thread's memory, which the walk has, is
- * given back. Each returns how many frames it has put, and -1 where the walk must be a full one.
+ * The walk of whatever stack, from where *progress says, to each of the two sinks, and kept or not; where it is kept,
+ * the thread's memory is given back at its end. Each returns how many frames have been put in all, and -1 where the
+ * walk must be a full one.
  */
 #ifndef SPWALK_GENERAL_H
 #define SPWALK_GENERAL_H
 
-#include "walk/ahead.h"
-#include "walk/start.h"
-#include "walk/thread.h"
+#include "walk/progress.h"
 
-/* Not kept; memory may be NULL. Where it is not, the first of them knows the stack's outermost frames by it. */
-int sp_walk_pcs(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end, struct sp_memory *memory);
+int sp_walk_pcs(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end,
+                const struct sp_progress *progress);
 int sp_walk_frames(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end,
-                   struct sp_memory *memory);
+                   const struct sp_progress *progress);
 int sp_walk_and_keep_pcs(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end,
-                         struct sp_memory *memory);
+                         struct sp_recording *recording, const struct sp_progress *progress);
 int sp_walk_and_keep_frames(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end,
-                            struct sp_memory *memory);
+                            struct sp_recording *recording, const struct sp_progress *progress);
 
 #endif

@@ -24,8 +24,8 @@ enum { SLOTS = 512 };
 static struct slot slots[SLOTS];
 static uint32_t slots_used;
 
-struct sp_coverage sp_program_coverage;
-uint32_t sp_program_is_known; /* 0: no, 1: it is being written, 2: yes */
+struct sp_coverage sp_program_coverage __attribute__((aligned(64)));
+static uint32_t program_is_claimed; /* someone writes its coverage, or has */
 
 uint32_t sp_modules_generation;
 
@@ -124,12 +124,13 @@ static void build_coverage(struct slot *slot, struct sp_known_module *known)
 
 static void publish_program_coverage(const struct sp_known_module *known)
 {
-    uint32_t unknown = 0;
     if (known->is_volatile || known->coverage.span == 0 ||
-        !__atomic_compare_exchange_n(&sp_program_is_known, &unknown, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        __atomic_exchange_n(&program_is_claimed, 1, __ATOMIC_ACQ_REL) != 0)
         return;
-    sp_program_coverage = known->coverage;
-    __atomic_store_n(&sp_program_is_known, 2, __ATOMIC_RELEASE);
+    sp_program_coverage.lo = known->coverage.lo;
+    sp_program_coverage.whole = known->coverage.whole;
+    sp_program_coverage.parts = known->coverage.parts;
+    __atomic_store_n(&sp_program_coverage.span, known->coverage.span, __ATOMIC_RELEASE);
 }
 
 /* Records a module in a slot whose sequence was `sequence`. Where another has claimed it meanwhile, does without. */

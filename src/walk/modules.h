@@ -36,16 +36,15 @@ extern uint32_t sp_modules_generation;
 
 /*
  * The coverage of the program itself, where every walk begins to look. It is written once, when the program is first
- * walked through: until sp_program_is_known is 2 it is not to be read.
+ * walked through, its span last.
  */
 extern struct sp_coverage sp_program_coverage;
-extern uint32_t sp_program_is_known;
 
 static inline struct sp_coverage sp_modules_program_coverage(void)
 {
-    if (__atomic_load_n(&sp_program_is_known, __ATOMIC_ACQUIRE) != 2)
-        return (struct sp_coverage){.span = 0};
-    return sp_program_coverage;
+    const struct sp_coverage *coverage = &sp_program_coverage;
+    uintptr_t span = sp_coverage_span(coverage);
+    return (struct sp_coverage){coverage->lo, span, coverage->whole, coverage->parts};
 }
 
 #endif

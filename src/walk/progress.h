@@ -26,14 +26,15 @@ struct sp_progress {
 };
 
 /* Field by field: a copy of what has just been stored in parts would have to wait for it. */
-static inline void sp_progress_begin(struct sp_progress *progress, const struct sp_start *start)
+static inline void sp_progress_begin(struct sp_progress *progress, const struct sp_start *start,
+                                     const struct sp_bounds *bounds)
 {
     progress->pc = start->pc;
     progress->sp = start->sp;
     progress->rbp_at = progress->left_sp = 0;
     progress->count = 0;
     progress->interrupted = start->interrupted;
-    progress->bounds = sp_bounds_of(start->sp, &sp_thread.stacks);
+    progress->bounds = *bounds;
     progress->way.is_plain = false;
     progress->way.rbp_below = 0;
     progress->unasked = 0;

@@ -23,12 +23,29 @@ struct sp_recording {
     unsigned last;   /* the old frame that it is on, or ended on, where it is on the old row */
 };
 
+/*
+ * Of a walk's frames, one in FRAMES_A_KNOWN_ONE at least is from memory in a thread for which keeping them is worth its
+ * time. In one whose stacks are new each time ever fewer walks are kept, one in 16 to one in 256.
+ */
+enum { SP_FRAMES_A_KNOWN_ONE = 4, SP_WALKS_STRANGE = 4, SP_WALKS_STRANGE_MAX = SP_WALKS_STRANGE + 5 };
+
+/* Notes that a kept walk knew so many of its `count` frames. */
+static inline void sp_memory_note(struct sp_memory *memory, unsigned known, unsigned count)
+{
+    if (known * SP_FRAMES_A_KNOWN_ONE >= count)
+        memory->strange = 0;
+    else if (memory->strange < SP_WALKS_STRANGE_MAX)
+        memory->strange++;
+    if (memory->strange > SP_WALKS_STRANGE)
+        sp_thread.unkept = (uint8_t)((8u << (memory->strange - SP_WALKS_STRANGE)) - 1);
+}
+
 /* A recording in the thread's memory, which the walk has. */
 static inline void sp_recording_begin(struct sp_recording *recording, struct sp_memory *memory)
 {
     recording->memory = memory;
-    recording->old_row = &memory->rows[memory->current];
-    recording->new_row = &memory->rows[memory->current ^ 1];
+    recording->old_row = memory->row;
+    recording->new_row = sp_memory_other_row(memory);
     recording->at = SP_KEPT_ROOM;
     recording->reused = SP_NOT_REUSED;
 }

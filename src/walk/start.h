@@ -11,12 +11,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the entry stubs save of their caller. src/walk/entry.S stores by these offsets. */
+/* What the entry stubs save of their caller, in the order of entry-macro.S, right below its return address. */
 struct sp_own_registers {
     uint64_t rbx, rbp, r12, r13, r14, r15;
-    uint64_t sp; /* in the caller, once the call has returned */
-    uint64_t pc; /* the return address */
+    uint64_t pc; /* the return address; above it is the caller's SP, once the call has returned */
 };
+
+static inline uintptr_t sp_own_sp(const struct sp_own_registers *own)
+{
+    return (uintptr_t)(own + 1);
+}
 
 struct sp_start {
     uintptr_t pc, sp, rbp;
@@ -34,7 +38,7 @@ struct sp_sink {
 
 static inline struct sp_start sp_start_own(const struct sp_own_registers *own)
 {
-    return (struct sp_start){own->pc, own->sp, own->rbp, false, own, NULL};
+    return (struct sp_start){own->pc, sp_own_sp(own), own->rbp, false, own, NULL};
 }
 
 struct sp_start sp_start_context(const void *ucontext);

@@ -67,14 +67,6 @@ __attribute__((destructor)) static void delete_key(void)
         pthread_key_delete(thread_end);
 }
 
-static void forget_frames(struct sp_memory *memory)
-{
-    for (unsigned i = 0; i < 2; i++) {
-        struct sp_kept_row *row = &memory->rows[i];
-        row->first = row->end = SP_KEPT_ROOM;
-    }
-}
-
 static bool is_on_alternate_stack(void)
 {
     stack_t alternate;
@@ -91,9 +83,9 @@ static struct sp_memory *new_memory(void)
     if (memory == NULL)
         return NULL;
     memory->walk_sp = 0;
-    memory->current = 0;
-    memory->strange = memory->unkept = 0;
-    forget_frames(memory);
+    memory->row = memory->rows;
+    memory->strange = 0;
+    sp_memory_empty(memory);
     return memory;
 }
 
@@ -128,7 +120,7 @@ struct sp_memory *sp_memory_get(uintptr_t sp)
         bool both_own = walk_sp >= stacks->own_lo && sp < stacks->own_hi;
         if (!both_own || sp <= walk_sp || is_on_alternate_stack())
             return NULL;
-        forget_frames(memory);
+        sp_memory_empty(memory);
     }
     memory->walk_sp = sp;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);

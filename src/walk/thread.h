@@ -22,6 +22,7 @@
 enum {
     SP_KEPT_FRAMES = 1024,
     SP_KEPT_ROOM = 256, /* left in front of a new row of frames, for the next ones that are put before them */
+    SP_OUTERMOST = 4,   /* the most that are known apart from the rows */
     SP_KEPT_PLACES = SP_KEPT_ROOM + SP_KEPT_FRAMES + 1, /* the last is written where there is no place */
 };
 
@@ -37,9 +38,6 @@ enum {
  */
 struct sp_kept_row {
     uint32_t first, end;            /* the frames are first .. end - 1 */
-    uintptr_t start_pc, start_sp;   /* the first one's */
-    uint8_t is_whole;               /* the last one has no caller */
-    uint8_t is_interrupted;         /* the first one's pc is exact */
     uintptr_t slot[SP_KEPT_PLACES]; /* plainly come to: sp - 8; else the address of sp_no_slot */
     uint64_t pc[SP_KEPT_PLACES];    /* plainly come to: its pc; else what sp_no_slot never holds */
     uint8_t how[SP_KEPT_PLACES];    /* it was left: sp_how_word or sp_how */
@@ -132,21 +130,46 @@ static inline void sp_kept_put(struct sp_kept_row *row, unsigned i, uintptr_t pc
     }
 }
 
+/* What every walk looks at comes first, and lies together: the lines of a row are seldom in a cache. */
 struct sp_memory {
+    uintptr_t walk_sp;            /* SP of the walk that is using this; 0: none */
+    struct sp_kept_row *row;      /* which of the rows holds the last walk; the other one is written by the next */
+    uintptr_t start_pc, start_sp; /* the first frame's of the last walk; start_sp is 0 where there is none */
+    uint8_t is_interrupted;       /* that frame's pc is exact */
+    uint8_t is_whole;             /* the last frame has no caller */
+    uint8_t strange; /* how many kept walks in a row found few of their frames known; stops at WALKS_STRANGE_MAX */
+    /*
+     * How many frames, where the last walk is whole, lie above all that are left by a word: a few of libc's. Each is
+     * plainly come to, by these slots and pcs, which are a guess as all others are. 0: there are none, or too many.
+     */
+    uint32_t outermost;
+    uintptr_t outermost_slot[SP_OUTERMOST];
+    uint64_t outermost_pc[SP_OUTERMOST];
     struct sp_memory *next_free;
-    uintptr_t walk_sp; /* SP of the walk that is using this; 0: none */
-    uint32_t current;  /* which row holds the last walk; the other one is written by the next */
-    uint8_t strange;   /* how many kept walks in a row found few of their frames known; stops at WALKS_STRANGE_MAX */
-    uint8_t unkept;    /* so many walks to come are not kept */
     struct sp_kept_row rows[2];
 };
 
+static inline struct sp_kept_row *sp_memory_other_row(struct sp_memory *memory)
+{
+    return &memory->rows[memory->row == memory->rows];
+}
+
+static inline void sp_memory_empty(struct sp_memory *memory)
+{
+    memory->row->first = memory->row->end = SP_KEPT_ROOM;
+    memory->start_sp = 0;
+    memory->is_whole = 0;
+    memory->outermost = 0;
+}
+
+/* In one line of the cache. */
 struct sp_thread {
     struct sp_stacks stacks;
     struct sp_memory *memory; /* NULL: none yet */
     uint8_t walks;            /* 0 before the first; stops at 2 */
+    uint8_t unkept;           /* so many walks to come are not kept */
     uint8_t has_ended;        /* its destructors have run: it gets no memory any more */
-};
+} __attribute__((aligned(64)));
 
 extern __thread struct sp_thread sp_thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
 

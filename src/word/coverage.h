@@ -26,6 +26,12 @@ struct sp_coverage {
     const uint64_t *parts; /* span / 8 bits, where `whole` has none */
 };
 
+/* The span, and what the others were when it was stored. */
+static inline uintptr_t sp_coverage_span(const struct sp_coverage *coverage)
+{
+    return __atomic_load_n(&coverage->span, __ATOMIC_ACQUIRE);
+}
+
 /* address is a look-up address: a return address less 1. */
 static inline bool sp_covered(const struct sp_coverage *coverage, uintptr_t address)
 {

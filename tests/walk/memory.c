@@ -48,7 +48,7 @@ static long compared, from_memory;
 static void choose_what_is_kept(void)
 {
     if (sp_thread.memory != NULL)
-        sp_thread.memory->unkept = random_below(2) == 0 ? 0 : 15;
+        sp_thread.unkept = random_below(2) == 0 ? 0 : 15;
 }
 
 static NOINLINE void compare_walks(void)
@@ -238,7 +238,7 @@ static NOINLINE void compare_deep_walks(void)
     int m = walk_without_memory(without, DEEP, &end_without);
     for (volatile int again = 0; again < 3; again++) {
         if (sp_thread.memory != NULL)
-            sp_thread.memory->unkept = 0;
+            sp_thread.unkept = 0;
         int n = again == 1 ? sp_walk(NULL, with, DEEP, &end_with) : sp_backtrace(pcs, DEEP);
         ck_assert_int_eq(n, m);
         for (int i = 1; i < n; i++)
@@ -307,31 +307,32 @@ START_TEST(the_rbp_that_a_walk_starts_with)
 {
     enum { FRAMES = 12, WORDS = 4 };
     static uint64_t stack[(FRAMES + 1) * WORDS];
-    static struct sp_kept_row row;
+    static struct sp_memory memory;
+    struct sp_kept_row *row = memory.row = memory.rows;
     void *pcs[FRAMES];
     uintptr_t lo = (uintptr_t)stack;
-    struct sp_bounds bounds = {lo, lo + sizeof stack - 8, false};
-    row.first = SP_KEPT_ROOM;
-    row.end = SP_KEPT_ROOM + FRAMES;
+    uintptr_t last = lo + sizeof stack - 8;
+    row->first = SP_KEPT_ROOM;
+    row->end = SP_KEPT_ROOM + FRAMES;
     for (unsigned i = 0; i < FRAMES; i++) {
         uint64_t *sp = stack + 1 + i * WORDS;
         sp[-1] = 0x1000 + i;
         struct sp_way way = {i > 1, i == 1 ? SP_RBP_AT_START : 0};
-        sp_kept_put(&row, row.first + i, 0x1000 + i, (uintptr_t)sp, way);
+        sp_kept_put(row, row->first + i, 0x1000 + i, (uintptr_t)sp, way);
     }
-    row.start_pc = 0x1000;
-    row.start_sp = (uintptr_t)(stack + 1);
-    row.is_whole = 1;
-    row.is_interrupted = 1;
+    memory.start_pc = 0x1000;
+    memory.start_sp = (uintptr_t)(stack + 1);
+    memory.is_whole = 1;
+    memory.is_interrupted = 1;
     uintptr_t rbp = (uintptr_t)(stack + 1 + WORDS) - 16;
-    ck_assert_int_eq(sp_ahead_repeat(&row, true, rbp, pcs, FRAMES, &bounds), FRAMES);
+    ck_assert_int_eq(sp_ahead_repeat(&memory, true, rbp, pcs, FRAMES, last), FRAMES);
     for (unsigned i = 0; i < FRAMES; i++)
         ck_assert_uint_eq((uintptr_t)pcs[i], 0x1000 + i);
-    ck_assert_int_eq(sp_ahead_repeat(&row, true, rbp + 16, pcs, FRAMES, &bounds), 0);
-    ck_assert_int_eq(sp_ahead_repeat(&row, false, rbp, pcs, FRAMES, &bounds), 0);
-    ck_assert_int_eq(sp_ahead_repeat(&row, true, rbp, pcs, FRAMES - 1, &bounds), 0);
+    ck_assert_int_eq(sp_ahead_repeat(&memory, true, rbp + 16, pcs, FRAMES, last), 0);
+    ck_assert_int_eq(sp_ahead_repeat(&memory, false, rbp, pcs, FRAMES, last), 0);
+    ck_assert_int_eq(sp_ahead_repeat(&memory, true, rbp, pcs, FRAMES - 1, last), 0);
     stack[WORDS] = 0x2000;
-    ck_assert_int_eq(sp_ahead_repeat(&row, true, rbp, pcs, FRAMES, &bounds), 0);
+    ck_assert_int_eq(sp_ahead_repeat(&memory, true, rbp, pcs, FRAMES, last), 0);
 }
 END_TEST
 
