@@ -235,9 +235,8 @@ static INLINE int splice(void **pcs, int max, START, struct sp_memory *memory)
     if (UNLIKELY(ahead.next > ahead.to))
         goto stop;
     ahead.sp = sp_kept_sp(row, ahead.next);
-    if (run.last_sp > ahead.sp)
-        run.last_sp = ahead.sp;
     struct sp_way way = plain;
+    uintptr_t nearest = first.sp + 1; /* the first frame itself is put, whether it is in the row or not */
     if (ucontext != NULL) {
         leave_first(&first, sp_thread.stacks.own_lo, last);
         if (UNLIKELY(first.caller_sp == 0))
@@ -246,8 +245,12 @@ static INLINE int splice(void **pcs, int max, START, struct sp_memory *memory)
         new_row->how[SP_KEPT_ROOM] = sp_how(SP_RULE_CFI, sp_rule_slot(first.rule), SP_KEPT_INTERRUPTED);
         pcs[n++] = (void *)first.pc;
         run.pc = sp_load(first.caller_sp - 8);
-        run.sp = first.caller_sp;
+        run.sp = nearest = first.caller_sp;
     }
+    while (ahead.sp < nearest && ahead.next != ahead.to)
+        ahead.sp = sp_kept_sp(row, ++ahead.next);
+    if (run.last_sp > ahead.sp)
+        run.last_sp = ahead.sp;
     if (run.sp < ahead.sp && n != max) {
         int room = max - n < SP_KEPT_FRAMES - 1 ? max - n : SP_KEPT_FRAMES - 1;
         count = sp_run_put(&run, pcs + n, NULL, room, new_row, SP_KEPT_ROOM + (unsigned)n);

@@ -12,6 +12,7 @@
 #include <alloca.h>
 #include <check.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,7 +112,11 @@ static NOINLINE int realigned_frame(unsigned depth)
     return go(depth) + block[0];
 }
 
-static int (*volatile const functions[])(unsigned) = {small_frame, other_small_frame, variable_frame, realigned_frame};
+/* The first two may be left by their words, the others not. */
+enum { KINDS_WITH_WORD = 2, KINDS = 4 };
+static int (*volatile const functions[KINDS])(unsigned) = {small_frame, other_small_frame, variable_frame,
+                                                           realigned_frame};
+static unsigned kinds = KINDS;
 
 static NOINLINE int go(unsigned depth)
 {
@@ -119,7 +124,7 @@ static NOINLINE int go(unsigned depth)
     do {
         compare_walks();
         if (depth > 0 && random_below(8) != 0)
-            r += functions[random_below(4)](depth - 1);
+            r += functions[random_below(kinds)](depth - 1);
         compare_walks();
     } while (random_below(4) == 0);
     return r;
@@ -163,6 +168,55 @@ static void walk_in_handler(int number, siginfo_t *info, void *ucontext)
     }
     handled = handled + 1;
 }
+
+static NOINLINE int trapped_in_variable_frame(void)
+{
+    volatile char *block = alloca(16 * (1 + random_below(3)));
+    block[0] = 1;
+    __asm__ volatile("int3");
+    return block[0];
+}
+
+static NOINLINE int trapped_down(unsigned depth, unsigned below)
+{
+    if (depth != 0)
+        return trapped_down(depth - 1, below) + 1;
+    if (random_below(2) == 0)
+        return trapped_in_variable_frame();
+    __asm__ volatile("int3");
+    return go(below);
+}
+
+static void *walk_words(void *none)
+{
+    void *pcs[MOST];
+    kinds = KINDS_WITH_WORD;
+    for (int i = 0; i < 3 * ROUNDS; i++) {
+        chain_down(random_below(60), random_below(12));
+        trapped_down(random_below(60), random_below(4));
+    }
+    sp_thread.unkept = 0;
+    int n = sp_backtrace(pcs, MOST), count = (int)sp_thread.memory->outermost;
+    ck_assert_int_eq(count > 0, HAS_WORDS);
+    for (int i = 0; i < count; i++)
+        ck_assert_ptr_eq((void *)sp_thread.memory->outermost_pc[i], pcs[n - count + i]);
+    return none;
+}
+
+/*
+ * In a thread of its own, where words alone lead to libc's frames: walks go the short ways then, and know the frames
+ * that those end at.
+ */
+START_TEST(random_stacks_of_words)
+{
+    struct sigaction action = {.sa_sigaction = walk_in_handler, .sa_flags = SA_SIGINFO};
+    pthread_t thread;
+    sigaction(SIGTRAP, &action, NULL);
+    ck_assert_int_eq(pthread_create(&thread, NULL, walk_words, NULL), 0);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    ck_assert_int_eq(handled, 3 * ROUNDS);
+}
+END_TEST
 
 START_TEST(random_stacks_interrupted)
 {
@@ -341,6 +395,7 @@ int main(void)
     TCase *tcase = tcase_create("memory");
     tcase_set_timeout(tcase, 300);
     tcase_add_test(tcase, random_stacks);
+    tcase_add_test(tcase, random_stacks_of_words);
     tcase_add_test(tcase, random_stacks_interrupted);
     tcase_add_test(tcase, more_frames_than_are_kept);
     tcase_add_test(tcase, what_a_frame_is_come_to_by);
