@@ -11,31 +11,8 @@
 
 enum { MAX = 64 };
 
-/* The registers as they are in the caller, as src/leaks/enter.S saves them. */
+/* compare.S: enters compare as the functions that allocate enter theirs. */
 void compare_here(void);
-__asm__(".text\n"
-        ".type compare_here, @function\n"
-        "compare_here:\n"
-        ".cfi_startproc\n"
-        "subq $72, %rsp\n"
-        ".cfi_def_cfa_offset 80\n"
-        "movq %rbx, 0(%rsp)\n"
-        "movq %rbp, 8(%rsp)\n"
-        "movq %r12, 16(%rsp)\n"
-        "movq %r13, 24(%rsp)\n"
-        "movq %r14, 32(%rsp)\n"
-        "movq %r15, 40(%rsp)\n"
-        "leaq 80(%rsp), %rax\n"
-        "movq %rax, 48(%rsp)\n"
-        "movq 72(%rsp), %rax\n"
-        "movq %rax, 56(%rsp)\n"
-        "movq %rsp, %rdi\n"
-        "call compare\n"
-        "addq $72, %rsp\n"
-        ".cfi_def_cfa_offset 8\n"
-        "ret\n"
-        ".cfi_endproc\n"
-        ".size compare_here, . - compare_here\n");
 
 static _Atomic unsigned long walked, by_rules, displaced, deepest;
 static unsigned limit = MAX;
@@ -76,7 +53,7 @@ static bool has_displaced(void *const *pcs, unsigned count)
     return false;
 }
 
-__attribute__((used)) void compare(const struct sp_own_registers *caller);
+void compare(const struct sp_own_registers *caller);
 void compare(const struct sp_own_registers *caller)
 {
     void *expected[MAX], *pcs[MAX];
