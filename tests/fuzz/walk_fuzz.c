@@ -280,6 +280,7 @@ static void walk_and_check(const struct victim *victim, const struct setting *se
         walks++;
         memcpy(sp_rules, rules, sizeof rules);
         set_bounds(victim, setting->bounds, (uintptr_t)victim->context.uc_mcontext.gregs[REG_RSP]);
+        sp_thread.unkept = setting->flags & 4 ? 1 : 0;
         int n = sp_backtrace_context(context, pcs, max);
         /* One of the two may have been from memory, and the other not. */
         if (has_met_damage)
@@ -356,12 +357,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* So that an input alone gives what it gave among others. */
 static void forget(void)
 {
-    struct sp_memory *memory = sp_thread.memory;
-    if (memory == NULL)
-        return;
-    for (unsigned i = 0; i < 2; i++) {
-        memory->rows[i].first = memory->rows[i].end = SP_KEPT_ROOM;
-    }
+    if (sp_thread.memory != NULL)
+        sp_memory_empty(sp_thread.memory);
+    sp_thread.unkept = 0;
 }
 
 static void know(uintptr_t pc)
