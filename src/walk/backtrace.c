@@ -55,15 +55,6 @@ static INLINE void leave_first(struct first *first, uintptr_t lo, uintptr_t last
         first->caller_sp = 0;
 }
 
-/* Where a short way ends that is not the whole walk. */
-struct stopped {
-    int count;           /* frames put; 0: the walk is at its start */
-    int run_count;       /* of these in the run */
-    uintptr_t pc, sp;    /* the frame after them */
-    sp_rule rule;        /* of the first frame, where that is interrupted */
-    uintptr_t caller_sp; /* the second frame's, likewise */
-};
-
 static int finish(const struct sp_start *start, const struct sp_sink *sink, struct sp_recording *recording,
                   const struct sp_progress *progress)
 {
@@ -78,7 +69,7 @@ static struct sp_start start_of(START)
     return ucontext != NULL ? sp_start_context(ucontext) : sp_start_own(own);
 }
 
-static void begin(struct sp_progress *progress, const struct sp_start *start, const struct stopped *stopped)
+static void begin(struct sp_progress *progress, const struct sp_start *start, const struct sp_stopped *stopped)
 {
     struct sp_bounds bounds = sp_bounds_of(start->sp, &sp_thread.stacks);
     sp_progress_begin(progress, start, &bounds);
@@ -92,7 +83,7 @@ static void begin(struct sp_progress *progress, const struct sp_start *start, co
 }
 
 /* The general walk from where a stride has stopped. */
-static COLD int go_on_from_stride(void **pcs, int max, START, const struct stopped *stopped)
+static COLD int go_on_from_stride(void **pcs, int max, START, const struct sp_stopped *stopped)
 {
     struct sp_start start = start_of(own, ucontext);
     struct sp_sink sink = {pcs, NULL, max};
@@ -110,20 +101,21 @@ static COLD int go_on_from_stride(void **pcs, int max, START, const struct stopp
 }
 
 /*
- * The general walk from where a splice has stopped. The frames put are in the new row, as if plainly come to. ahead:
- * NULL where the splice has not looked.
+ * The general walk from where a splice has stopped, as memory->stopped says: it is no part of the splice's frame, which
+ * is left. The frames put are in the new row, as if plainly come to.
  */
-static COLD int go_on_from_splice(void **pcs, int max, START, struct sp_memory *memory, const struct stopped *stopped,
-                                  const struct sp_ahead *ahead)
+static COLD int go_on_from_splice(void **pcs, int max, START, struct sp_memory *memory)
 {
+    const struct sp_stopped *stopped = &memory->stopped;
     struct sp_start start = start_of(own, ucontext);
     struct sp_sink sink = {pcs, NULL, max};
     struct sp_progress progress;
     struct sp_recording recording;
     sp_recording_begin(&recording, memory);
     begin(&progress, &start, stopped);
-    if (ahead != NULL)
-        progress.ahead = *ahead;
+    if (stopped->has_looked)
+        progress.ahead =
+            (struct sp_ahead){stopped->ahead_sp, stopped->next, stopped->to, SP_AHEAD_FIRST_STRIDE, stopped->rbp_at};
     else
         sp_ahead_look(&progress.ahead, recording.old_row, recording.old_row->first, max - 1, start.sp,
                       &progress.bounds);
@@ -197,7 +189,8 @@ static INLINE int stride(void **pcs, int max, START, uintptr_t here)
     return n + outermost;
 
 stop:;
-    struct stopped stopped = {n, count, run.pc, run.sp, first.rule, first.caller_sp};
+    struct sp_stopped stopped = {
+        .count = n, .run_count = count, .pc = run.pc, .sp = run.sp, .rule = first.rule, .caller_sp = first.caller_sp};
     return go_on_from_stride(pcs, max, own, ucontext, &stopped);
 }
 
@@ -280,8 +273,9 @@ static INLINE int splice(void **pcs, int max, START, struct sp_memory *memory)
     return n + further + 1;
 
 stop:;
-    struct stopped stopped = {n, count, run.pc, run.sp, first.rule, first.caller_sp};
-    return go_on_from_splice(pcs, max, own, ucontext, memory, &stopped, has_looked ? &ahead : NULL);
+    memory->stopped = (struct sp_stopped){n,          count,    run.pc,     run.sp,   first.rule,  first.caller_sp,
+                                          has_looked, ahead.sp, ahead.next, ahead.to, ahead.rbp_at};
+    return go_on_from_splice(pcs, max, own, ucontext, memory);
 }
 
 /* Functions of their own, so that each has all registers to itself. */

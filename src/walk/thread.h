@@ -130,6 +130,19 @@ static inline void sp_kept_put(struct sp_kept_row *row, unsigned i, uintptr_t pc
     }
 }
 
+/* How far a short way has got that is not the whole walk (backtrace.c). */
+struct sp_stopped {
+    int count;           /* frames put; 0: the walk is at its start */
+    int run_count;       /* of these in a run of words */
+    uintptr_t pc, sp;    /* the frame after them */
+    uint64_t rule;       /* an sp_rule: of the first frame, where that is interrupted */
+    uintptr_t caller_sp; /* the second frame's, likewise */
+    bool has_looked;     /* what follows is set, as in struct sp_ahead */
+    uintptr_t ahead_sp;
+    unsigned next, to;
+    uintptr_t rbp_at;
+};
+
 /* What every walk looks at comes first, and lies together: the lines of a row are seldom in a cache. */
 struct sp_memory {
     uintptr_t walk_sp;            /* SP of the walk that is using this; 0: none */
@@ -146,6 +159,7 @@ struct sp_memory {
     uintptr_t outermost_slot[SP_OUTERMOST];
     uint64_t outermost_pc[SP_OUTERMOST];
     struct sp_memory *next_free;
+    struct sp_stopped stopped; /* the walk that has this */
     struct sp_kept_row rows[2];
 };
 
