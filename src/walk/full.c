@@ -227,7 +227,8 @@ static enum sp_step_result step_interrupted(struct full_walk *walk, const struct
 static enum sp_step_result step_by_word(struct full_walk *walk, const struct sp_known_module *known)
 {
     uintptr_t sp = walk->registers.value[SP_CFI_RSP], pc = walk->registers.value[SP_CFI_RA];
-    if (walk->interrupted || !sp_covered(&known->coverage, pc - 1) || !sp_bounds_hold(&walk->bounds, sp))
+    if (walk->interrupted || !sp_covered_unless_replaced(&known->coverage, pc - 1) ||
+        !sp_bounds_hold(&walk->bounds, sp))
         return SP_STEP_NO_RULE;
     uint64_t word = sp_load(sp);
     if (!sp_word_is_plausible(word))

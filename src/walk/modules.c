@@ -19,10 +19,19 @@ struct slot {
     struct sp_known_module known;
 };
 
-enum { SLOTS = 512 };
+enum {
+    SLOTS = 512,
+    FIRST_BITS = 256, /* 64-bit words */
+};
 
-static struct slot slots[SLOTS];
-static uint32_t slots_used;
+/* In this order, as a first walk needs the first few hundred words. */
+static struct {
+    uint32_t slots_used;
+    bool first_bits_are_taken;
+    /* The bits of the first module that has any, if it is permanent and they suffice, as those of most programs do. */
+    uint64_t first_bits[FIRST_BITS];
+    struct slot slots[SLOTS];
+} all;
 
 struct sp_coverage sp_program_coverage __attribute__((aligned(64)));
 static uint32_t program_is_claimed; /* someone writes its coverage, or has */
@@ -105,6 +114,11 @@ static void build_coverage(struct slot *slot, struct sp_known_module *known)
     uintptr_t lo, span;
     if (!sp_coverage_extents(&known->module, &lo, &span))
         return;
+    if (!known->is_volatile && !__atomic_exchange_n(&all.first_bits_are_taken, true, __ATOMIC_RELAXED)) {
+        known->coverage = sp_coverage_make(&known->module, lo, span, all.first_bits, FIRST_BITS);
+        if (known->coverage.span != 0)
+            return;
+    }
     size_t words = sp_coverage_words(span);
     if (words > slot->bits_room) {
         /* The old bits stay mapped for readers that may still hold them; room doubles, so that this ends. */
@@ -119,7 +133,7 @@ static void build_coverage(struct slot *slot, struct sp_known_module *known)
         for (size_t i = 0; i < words; i++)
             slot->bits[i] = 0;
     }
-    known->coverage = sp_coverage_make(&known->module, lo, span, slot->bits);
+    known->coverage = sp_coverage_make(&known->module, lo, span, slot->bits, slot->bits_room);
 }
 
 static void publish_program_coverage(const struct sp_known_module *known)
@@ -166,12 +180,12 @@ static void void_what_was_remembered(void)
 bool sp_known_get(uintptr_t address, struct sp_known_module *known)
 {
     /* It can be more than there are: threads, and handlers, that took the last one at once have counted on. */
-    uint32_t used = __atomic_load_n(&slots_used, __ATOMIC_ACQUIRE);
+    uint32_t used = __atomic_load_n(&all.slots_used, __ATOMIC_ACQUIRE);
     used = used < SLOTS ? used : SLOTS;
     struct sp_known_module now;
     for (uint32_t i = 0; i < used; i++) {
         uint32_t sequence;
-        if (!read_slot(&slots[i], address, known, &sequence))
+        if (!read_slot(&all.slots[i], address, known, &sequence))
             continue;
         if (!known->is_volatile)
             return true;
@@ -182,16 +196,16 @@ bool sp_known_get(uintptr_t address, struct sp_known_module *known)
         if (!is_loaded)
             return false;
         *known = now;
-        record(&slots[i], sequence, known);
+        record(&all.slots[i], sequence, known);
         return true;
     }
     if (!describe(address, known))
         return false;
     /* A slot is taken for good: two threads that meet a new module at once may take two, which does no harm. */
     if (used < SLOTS) {
-        used = __atomic_fetch_add(&slots_used, 1, __ATOMIC_ACQ_REL);
+        used = __atomic_fetch_add(&all.slots_used, 1, __ATOMIC_ACQ_REL);
         if (used < SLOTS)
-            record(&slots[used], 0, known);
+            record(&all.slots[used], 0, known);
     }
     return true;
 }

@@ -56,7 +56,7 @@ static bool check_module(struct sp_cursor *cursor, uintptr_t address)
  */
 static sp_rule rule_of_word(struct sp_cursor *cursor, const struct sp_known_module *known, sp_rule by_cfi)
 {
-    if (!sp_covered(&known->coverage, cursor->pc - 1) || !sp_bounds_hold(&cursor->bounds, cursor->sp))
+    if (!sp_covered_unless_replaced(&known->coverage, cursor->pc - 1) || !sp_bounds_hold(&cursor->bounds, cursor->sp))
         return 0;
     uint64_t word = sp_load(cursor->sp);
     if (!sp_word_is_plausible(word))
@@ -71,7 +71,7 @@ bool sp_step_confirm_word(uintptr_t pc, uintptr_t sp)
 {
     struct sp_known_module known;
     struct sp_cfi_row row;
-    if (!sp_known_get(pc - 1, &known) || !sp_covered(&known.coverage, pc - 1))
+    if (!sp_known_get(pc - 1, &known) || !sp_covered_unless_replaced(&known.coverage, pc - 1))
         return true;
     uint64_t word = sp_load(sp);
     if (!sp_word_is_plausible(word) || known.tables.hdr == 0 ||

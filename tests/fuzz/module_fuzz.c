@@ -85,7 +85,8 @@ static void check_coverage(const struct sp_coverage *coverage)
         coverage->lo + coverage->span > ((module_hi + 7) & ~UINT64_C(7)))
         abort();
     for (uintptr_t at = coverage->lo - 8; at < coverage->lo + coverage->span + 16; at += 5)
-        if (sp_covered(coverage, at) && (at < coverage->lo || at >= coverage->lo + coverage->span))
+        if ((sp_covered(coverage, at) || sp_covered_unless_replaced(coverage, at)) &&
+            (at < coverage->lo || at >= coverage->lo + coverage->span))
             abort();
 }
 
