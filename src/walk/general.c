@@ -228,7 +228,7 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
         caller_sp = sp_follow(rule, interrupted, sp, rbp_at, start->rbp, cursor.bounds.lo, last);
         if (caller_sp != 0) {
             rbp_slot = (uint8_t)sp_rule_slot(rule);
-            by = rule & SP_RULE_BY_WORD ? SP_RULE_WORD : SP_RULE_CFI;
+            by = sp_rule_state(rule) == SP_RULE_BY_WORD ? SP_RULE_WORD : SP_RULE_CFI;
             how = sp_how(by, rbp_slot, interrupted ? SP_KEPT_INTERRUPTED : 0);
             way = sp_way_of(rule, rbp_at, sp);
             goto arrive;

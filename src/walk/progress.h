@@ -84,7 +84,7 @@ static inline __attribute__((always_inline)) uintptr_t sp_follow(sp_rule rule, b
 {
     enum sp_rule_kind kind = sp_rule_kind(rule);
     if ((kind != SP_KIND_SP && kind != SP_KIND_RBP) || rule & SP_RULE_VOLATILE ||
-        (interrupted && (rule & (SP_RULE_PROVEN | SP_RULE_BY_WORD)) != SP_RULE_PROVEN))
+        (interrupted && sp_rule_state(rule) != SP_RULE_PROVEN))
         return 0;
     uintptr_t caller_sp = sp;
     if (kind == SP_KIND_RBP)

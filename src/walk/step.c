@@ -270,21 +270,21 @@ static enum sp_step_result prove(const struct sp_cursor *frame, const struct sp_
         return SP_STEP_CALLER;
     enum sp_call_site site = sp_call_site(cursor->pc, row.function_lo, row.function_hi, &cursor->bounds);
     if (site == SP_SITE_FUNCTION) {
-        sp_rules_put(frame->pc, rule | SP_RULE_PROVEN);
+        sp_rules_put(frame->pc, sp_rule_in_state(rule, SP_RULE_PROVEN));
         return SP_STEP_CALLER;
     }
-    if (site != SP_SITE_NONE && rule & SP_RULE_UNPROVABLE)
+    if (site != SP_SITE_NONE && sp_rule_state(rule) == SP_RULE_UNPROVABLE)
         return SP_STEP_CALLER;
     if (!sp_find_row_by_code(frame->pc, true, &known, row.function_hi, &row, &conditions)) {
         if (site == SP_SITE_NONE)
             return SP_STEP_FULL_WALK;
-        sp_rules_put(frame->pc, rule | SP_RULE_UNPROVABLE);
+        sp_rules_put(frame->pc, sp_rule_in_state(rule, SP_RULE_UNPROVABLE));
         return SP_STEP_CALLER;
     }
     /* A signal handler returns to the restorer, a context's first function to where makecontext says: after no call. */
     if ((site == SP_SITE_NONE && !sp_is_code(cursor->pc)) || !code_agrees(&row, frame, cursor->sp))
         return SP_STEP_FULL_WALK;
-    sp_rules_put(frame->pc, rule | SP_RULE_PROVEN);
+    sp_rules_put(frame->pc, sp_rule_in_state(rule, SP_RULE_PROVEN));
     return SP_STEP_CALLER;
 }
 
@@ -305,7 +305,7 @@ static enum sp_step_result follow(struct sp_cursor *cursor, sp_rule rule)
     cursor->rule = SP_RULE_CFI;
     switch (sp_rule_kind(rule)) {
     case SP_KIND_SP:
-        cursor->rule = rule & SP_RULE_BY_WORD ? SP_RULE_WORD : SP_RULE_CFI;
+        cursor->rule = sp_rule_state(rule) == SP_RULE_BY_WORD ? SP_RULE_WORD : SP_RULE_CFI;
         cfa = cursor->sp + sp_rule_offset(rule);
         return arrive(cursor, cfa, cfa - 8, slot != 0 ? cfa - 8 - 8 * slot : 0);
     case SP_KIND_RBP:
@@ -344,16 +344,18 @@ enum sp_step_result sp_step(struct sp_cursor *cursor)
 
     int saved_errno = errno;
     sp_rule rule = sp_rules_get(lookup);
-    if ((rule & SP_RULE_VOLATILE && !check_module(cursor, lookup)) || (rule & SP_RULE_BY_WORD && interrupted))
+    if ((rule & SP_RULE_VOLATILE && !check_module(cursor, lookup)) ||
+        (interrupted && sp_rule_state(rule) == SP_RULE_BY_WORD))
         rule = 0;
     if (rule == 0)
         rule = find_rule(cursor);
 
-    bool is_open = interrupted && rule != 0 && !(rule & SP_RULE_PROVEN) && sp_rule_kind(rule) != SP_KIND_SIGNAL;
+    bool is_open =
+        interrupted && rule != 0 && sp_rule_state(rule) != SP_RULE_PROVEN && sp_rule_kind(rule) != SP_KIND_SIGNAL;
     enum sp_step_result result = is_open ? follow_unproven(cursor, rule) : follow(cursor, rule);
     errno = saved_errno;
     if (result == SP_STEP_CALLER || result == SP_STEP_OUTERMOST) {
-        cursor->followed = rule & ~(SP_RULE_PROVEN | SP_RULE_UNPROVABLE);
+        cursor->followed = sp_rule_in_state(rule, 0);
         return result;
     }
     cursor->rule = SP_RULE_NONE;

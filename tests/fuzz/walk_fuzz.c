@@ -260,17 +260,29 @@ static void check_same(void)
 
 /* What has been proven of a pc is not asked again, until another's rule takes its place: all walks start with the same.
  */
-static uint64_t rules[1 << SP_RULES_LOG2];
+static uint64_t rules[1 << SP_RULES_LOG2], rules_further;
+
+static void keep_rules(void)
+{
+    memcpy(rules, sp_rules, sizeof rules);
+    rules_further = sp_rules_further;
+}
+
+static void put_rules_back(void)
+{
+    memcpy(sp_rules, rules, sizeof rules);
+    sp_rules_further = rules_further;
+}
 
 static void walk_and_check(const struct victim *victim, const struct setting *setting, const ucontext_t *context)
 {
-    memcpy(rules, sp_rules, sizeof rules);
+    keep_rules();
     int max = setting->max == 0 ? MOST : setting->max;
     walks += 2;
     walk(victim, setting->bounds, context, max, &trace);
     check_frames(context, max);
     check_end(max);
-    memcpy(sp_rules, rules, sizeof rules);
+    put_rules_back();
     walk_without_memory(victim, setting->bounds, context, max, &other);
     has_met_damage = has_met_damage || has_met_damaged_word(&trace) || has_met_damaged_word(&other);
     if (!has_met_damage)
@@ -278,7 +290,7 @@ static void walk_and_check(const struct victim *victim, const struct setting *se
     if (setting->flags & 2) {
         static void *pcs[MOST];
         walks++;
-        memcpy(sp_rules, rules, sizeof rules);
+        put_rules_back();
         set_bounds(victim, setting->bounds, (uintptr_t)victim->context.uc_mcontext.gregs[REG_RSP]);
         sp_thread.unkept = setting->flags & 4 ? 1 : 0;
         int n = sp_backtrace_context(context, pcs, max);

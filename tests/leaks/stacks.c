@@ -23,7 +23,7 @@ static __thread size_t seen_count;
 
 static uint64_t place_of(uintptr_t address)
 {
-    return sp_rules_hash(address) >> SP_RULES_TAG_BITS;
+    return sp_rules_hash(address) >> (64 - SP_RULES_FIRST_LOG2);
 }
 
 static void see(void *const *pcs, unsigned count)
