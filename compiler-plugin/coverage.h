@@ -6,6 +6,7 @@
 #define SPWALK_PLUGIN_COVERAGE_H
 
 #include "gcc-compat.h"
+#include "word-store.h"
 
 namespace spwalk
 {
@@ -34,6 +35,7 @@ struct function_plan {
     HOST_WIDE_INT added;  /* bytes the frame was made longer by for the word */
     HOST_WIDE_INT bottom; /* CFA - SP in the last layout */
     uint32_t word;        /* low 32 bits of the word, 0 until the prologue stores it */
+    word_store store;     /* in the prologue, from there to the pass that follows (word-sink.cc) */
     unsigned calls;       /* calls in the final code, tail calls not counted */
     unsigned word_calls;  /* those at which [SP] is the word */
 };

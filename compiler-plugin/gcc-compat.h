@@ -27,6 +27,7 @@
 #include "output.h"
 #include "regs.h"
 #include "rtl-iter.h"
+#include "sreal.h"
 #include "tree-pass.h"
 #include "varasm.h"
 

@@ -6,7 +6,6 @@
 #include "coverage.h"
 #include "frame-layout.h"
 #include "prologue.h"
-#include "word-store.h"
 #include "word/word.h"
 
 namespace spwalk
@@ -112,7 +111,7 @@ static rtx_insn *gen_prologue()
 
     start_sequence();
     emit_insn(sequence);
-    emit_word_store(plan.word);
+    plan.store = emit_word_store(plan.word);
     sequence = get_insns();
     end_sequence();
     return sequence;

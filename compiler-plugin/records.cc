@@ -130,12 +130,6 @@ void range_cutter::cut()
     close(emit_label_note(get_last_insn(), false));
 }
 
-/* Whether an insn is inline assembly, which may call. */
-static bool is_assembly(const rtx_insn *insn)
-{
-    return NONDEBUG_INSN_P(insn) && (GET_CODE(PATTERN(insn)) == ASM_INPUT || asm_noperands(PATTERN(insn)) >= 0);
-}
-
 /* A function without a word: a break in each section in which it calls. */
 void range_cutter::leave_out()
 {

@@ -5,14 +5,16 @@
  * WHAT IT DOES
  *
  * The prologue of each calling function stores, at the frame's lowest address, the frame's length and where rbp is
- * saved (src/word/word.h): `push $imm32`. A walker then needs SP alone to find the return address. Beside the
- * code go records of what code is covered (src/word/record.h). Functions that make no call are left as they are.
- * Those that cannot have a word, and why, are in coverage.cc; __attribute__((spwalk_skip)) leaves one out.
+ * saved (src/word/word.h): `push $imm32`. Where only rare paths call, those store it. A walker then needs SP alone to
+ * find the return address. Beside the code go records of what code is covered (src/word/record.h). Functions that make
+ * no call are left as they are. Those that cannot have a word, and why, are in coverage.cc;
+ * __attribute__((spwalk_skip)) leaves one out.
  *
  * WHERE IT INSERTS
  *
  *   targetm.compute_frame_layout   makes room for the word (frame-layout.cc)
  *   targetm.gen_prologue           puts the store into the prologue (prologue.cc, word-store.cc)
+ *   pass after "pro_and_epilogue"  moves the store to the paths that call, where those are rare (word-sink.cc)
  *   pass before "*free_cfg"        at which calls [SP] is the word (word-calls.cc)
  *   passes round "final"           labels round the covered code, sections, counts (records.cc)
  *   PLUGIN_FINISH_UNIT             writes the records, sums up the coverage (records.cc, coverage.cc)
@@ -34,6 +36,7 @@
 #include "prologue.h"
 #include "records.h"
 #include "word-calls.h"
+#include "word-sink.h"
 #include "plugin-version.h"
 
 #if GCCPLUGIN_VERSION_MAJOR < 11 || GCCPLUGIN_VERSION_MAJOR > 12
@@ -103,6 +106,7 @@ EXPORTED int plugin_init(plugin_name_args *info, plugin_gcc_version *version)
     register_callback(info->base_name, PLUGIN_INFO, nullptr, &information);
     register_callback(info->base_name, PLUGIN_ATTRIBUTES, register_attributes, nullptr);
     register_callback(info->base_name, PLUGIN_START_UNIT, start_unit, nullptr);
+    install_word_sink(info->base_name);
     install_word_calls(info->base_name);
     install_records(info->base_name);
     return 0;

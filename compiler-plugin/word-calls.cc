@@ -50,6 +50,11 @@ bool is_returning_call(const rtx_insn *insn)
     return CALL_P(insn) && !SIBLING_CALL_P(insn);
 }
 
+bool is_assembly(const rtx_insn *insn)
+{
+    return NONDEBUG_INSN_P(insn) && (GET_CODE(PATTERN(insn)) == ASM_INPUT || asm_noperands(PATTERN(insn)) >= 0);
+}
+
 bool is_profiler_call(const rtx_insn *insn)
 {
     return NOTE_P(insn) && NOTE_KIND(insn) == NOTE_INSN_PROLOGUE_END && crtl->profile &&

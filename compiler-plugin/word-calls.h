@@ -13,6 +13,9 @@ namespace spwalk
 /* Whether an insn is a call from which control comes back to this frame (no tail call). */
 bool is_returning_call(const rtx_insn *insn);
 
+/* Whether an insn is inline assembly, which may call. */
+bool is_assembly(const rtx_insn *insn);
+
 /* Whether an insn is where GCC will write the call of the profiler as text (-pg without -mfentry). */
 bool is_profiler_call(const rtx_insn *insn);
 

@@ -13,6 +13,9 @@
  *     (set (mem/v:DI (pre_dec:DI (reg:DI sp))) (const_int WORD))
  *     (set (mem/v:DI (reg:DI sp)) (const_int WORD))
  *
+ * Where a function makes its calls on rare paths alone, word-sink.cc has the store moved there, which costs the other
+ * paths nothing: the prologue is then again what it was, and the stores are `movq $WORD, (%rsp)`.
+ *
  * The memory is volatile, as nothing in the function reads it: the passes after the prologue (dse2, dce) would delete
  * the store. Each insn that moves SP has the note that the one it stands for had, for the CFI: on the CFA where that is
  * reckoned from SP, else on SP alone.
@@ -151,29 +154,64 @@ static void shrink(const allocation &room, HOST_WIDE_INT bytes)
         XEXP(REG_NOTES(room.insn), 0) = sp_less(bytes);
 }
 
-void emit_word_store(uint32_t word)
+/* (set (mem/v:DI sp) WORD) */
+static rtx move_of_word(uint32_t word)
 {
-    rtx value = GEN_INT((int32_t)word);
+    rtx place = gen_rtx_MEM(DImode, stack_pointer_rtx);
+    MEM_VOLATILE_P(place) = 1;
+    return gen_rtx_SET(place, GEN_INT((int32_t)word));
+}
+
+word_store emit_word_store(uint32_t word)
+{
     allocation room = last_allocation();
 
-    if (room.bytes == 0) {
-        rtx place = gen_rtx_MEM(DImode, stack_pointer_rtx);
-        MEM_VOLATILE_P(place) = 1;
-        emit_insn(gen_rtx_SET(place, value));
-        return;
-    }
-    rtx_insn *last = room.insn;
+    if (room.bytes == 0)
+        return {emit_insn(move_of_word(word)), nullptr, false};
+    rtx_insn *last = room.insn, *rest = room.insn;
     HOST_WIDE_INT left = room.bytes - word_size;
     rtx filler = left == word_size ? pushed_before(room.insn) : NULL_RTX;
     if (filler != NULL_RTX) {
-        last = emit_push_after(last, filler, room);
+        last = rest = emit_push_after(last, filler, room);
         left = 0;
     }
-    emit_push_after(last, value, room);
+    rtx_insn *store = emit_push_after(last, GEN_INT((int32_t)word), room);
     if (left > 0)
         shrink(room, left);
     else
         remove_insn(room.insn);
+    if (room.bytes == word_size)
+        return {store, nullptr, true};
+    return {store, rest, false};
+}
+
+/* Gives the room that a push of the word made back to the insn that makes the rest. */
+static void give_back(rtx_insn *rest)
+{
+    allocation room = as_allocation(rest);
+    if (room.bytes > 0) {
+        shrink(room, room.bytes + word_size);
+    } else {
+        /* The second push of a register. */
+        gcc_assert(GET_CODE(PATTERN(rest)) == SET && is_pushed(SET_DEST(PATTERN(rest))));
+        rtx flags = gen_rtx_REG(CCmode, FLAGS_REG), all_memory = gen_rtx_MEM(BLKmode, gen_rtx_SCRATCH(VOIDmode));
+        PATTERN(rest) =
+            gen_rtx_PARALLEL(VOIDmode, gen_rtvec(3, sp_less(2 * word_size), gen_rtx_CLOBBER(VOIDmode, flags),
+                                                 gen_rtx_CLOBBER(VOIDmode, all_memory)));
+        INSN_CODE(rest) = -1;
+        if (rtx note = find_reg_note(rest, REG_CFA_ADJUST_CFA, NULL_RTX))
+            XEXP(note, 0) = sp_less(2 * word_size);
+    }
+    df_insn_rescan(rest);
+}
+
+void move_word_store(const word_store &store, uint32_t word, const vec<basic_block> &blocks)
+{
+    if (store.rest != nullptr)
+        give_back(store.rest);
+    delete_insn(store.insn);
+    for (basic_block bb : blocks)
+        emit_insn_after(move_of_word(word), bb_note(bb));
 }
 
 bool is_word_store(const rtx_insn *insn, uint32_t word, HOST_WIDE_INT args_size)

@@ -41,7 +41,7 @@ enum sp_end {
 /* By what a frame was left, that is, how its caller was found. */
 enum sp_rule {
     SP_RULE_NONE = 0,   /* it was not left: the walk ended at this frame */
-    SP_RULE_WORD = 1,   /* by the frame word its own prologue stored */
+    SP_RULE_WORD = 1,   /* by the frame word that its own function stored */
     SP_RULE_CFI = 2,    /* by call frame information, or where code has none by its instructions */
     SP_RULE_SIGNAL = 3, /* it is a signal frame: by the registers the kernel saved in it */
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The frame word: 8 bytes at [SP], stored by one instruction of the prologue: `push $imm32`, which also makes the last
- * 8 bytes of the frame, or `movq $imm32, (%rsp)` where the prologue has no place for a push.
+ * 8 bytes of the frame, or `movq $imm32, (%rsp)` where the prologue has no place for a push; or by such a movq on each
+ * path that calls, where those paths are rare.
  *
  *     bits 63..32  all ones (the sign extension)
  *     bits 31..20  0xA5C                      tag

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# How the word is stored: by the push that costs least, each with its CFI, or by a movq where no push can make its room.
+# How the word is stored: by the push that costs least, each with its CFI, or by a movq where no push can make its room;
+# on rare paths where only those call.
 . "$(dirname "$0")/tap.sh"
 
 cat >stores.c <<'C'
@@ -11,6 +12,23 @@ int two_registers(int n, int m) { next(); return n + m; }
 int one_register_and_array(int n) { char text[64]; use(text); return n; }
 int large_frame(void) { char text[100000]; return use(text) + 1; }
 int whole_pages(int n) { char text[65536 - 16]; use(text); return n; }
+C
+
+cat >rare.c <<'C'
+int next(void);
+int saves_register(int *p) { p[0]++; if (p[1] == 7) next(); p[0] *= 3; return p[2]; }
+int has_local(int n) { volatile int copy = n; if (copy == 7) next(); return copy; }
+int calls_twice(int n) {
+    volatile int copy = n;
+    if (copy == 7) { next(); copy++; }
+    if (copy == 9) { next(); copy++; }
+    return copy;
+}
+int calls_mostly(int n) { volatile int copy = n; if (copy & 1) next(); copy++; if (copy & 2) next(); return copy; }
+int calls_in_loop(int *p, int n) { volatile int copy = n; for (int i = 0; i < n; i++) if (p[i] == copy) next(); return copy; }
+int has_assembly(int n) { volatile int copy = n; asm volatile("nop"); if (copy == 7) next(); return copy; }
+int never_returns(void) __attribute__((noreturn));
+int leaves(int n) { volatile int copy = n; if (copy == 7) never_returns(); if (copy == 9) next(); return copy; }
 C
 
 # prologue FUNCTION OPTIONS...: its instructions and CFI up to the first call, whichever GCC made it
@@ -34,7 +52,20 @@ is_stored() {
         return 1
     }
 }
-
+# shape EXPECTED FUNCTION OPTIONS...: where a function of rare.c lowers SP, stores its word and calls
+shape() {
+    expected=$1 function=$2
+    shift 2
+    found=$($gcc "$@" -fcf-protection=none -fno-reorder-blocks -fplugin="$plugin" -S rare.c -o - | awk -v name="$function:" '
+        $1 == name { inside = 1; next }
+        $1 == ".size" { inside = 0 }
+        inside && ($1 ~ /^(push|call)/ || $0 ~ /^\tsubq.*%rsp/ || $1 ~ /^movq/ && /\$-151/) {
+            gsub(/\$-151[0-9]*/, "WORD"); sub(/@PLT/, ""); sub(/^[ \t]*/, ""); gsub(/[ \t]+/, " "); print }' | paste -sd ';')
+    [ "$found" = "$expected" ] || {
+        echo "$found"
+        return 1
+    }
+}
 check "into the padding: the push alone" is_stored "pushq WORD;cfi_def_cfa_offset 16" no_register -O2
 check "after one register: a second push of it" is_stored \
     "pushq %rbx;cfi_def_cfa_offset 16;pushq %rbx;cfi_def_cfa_offset 24;pushq WORD;cfi_def_cfa_offset 32" one_register -O2
@@ -53,4 +84,20 @@ check "after a loop of stack probes: a shorter sub for the rest" is_stored \
 check "where the loop leaves no rest: a movq" is_stored \
     "pushq %rbx;cfi_def_cfa_offset 16;cfi_def_cfa 11, 65552;$loop;movq WORD, (%rsp)" whole_pages -O2 -fstack-clash-protection
 check "size rather than speed: the push alone" is_stored "pushq WORD;cfi_def_cfa_offset 16" no_register -Os
+
+check "one call on a rare path: stored there, nothing pushed" shape \
+    "pushq %rbx;subq \$16, %rsp;movq WORD, (%rsp);call next" saves_register -O2
+check "with a local: the plain prologue" shape "subq \$40, %rsp;movq WORD, (%rsp);call next" has_local -O2
+check "two rare paths: stored on each" shape \
+    "subq \$40, %rsp;movq WORD, (%rsp);call next;movq WORD, (%rsp);call next" calls_twice -O2
+check "a rare call that never returns: stored there too" shape \
+    "subq \$40, %rsp;movq WORD, (%rsp);call next;movq WORD, (%rsp);call never_returns" leaves -O2
+check "a loop: stored before it" shape \
+    "pushq %rbp;pushq %rbx;subq \$32, %rsp;pushq WORD;call next" calls_in_loop -O2
+check "paths that are not rare: stored in the prologue" shape \
+    "subq \$32, %rsp;pushq WORD;call next;call next" calls_mostly -O2
+check "assembly, which may call: stored before it" shape "subq \$32, %rsp;pushq WORD;call next" has_assembly -O2
+check "size rather than speed: stored in the prologue" shape "subq \$32, %rsp;pushq WORD;call next" has_local -Os
+check "with a frame pointer: stored in the prologue" shape \
+    "pushq %rbp;subq \$24, %rsp;pushq WORD;call next" has_local -O2 -fno-omit-frame-pointer
 finish

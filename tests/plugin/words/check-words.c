@@ -11,7 +11,8 @@
  *
  * and of every store of a tagged word that it, or what follows it, is in a record. It knows nothing of GCC or of CFI,
  * so that it can't share a mistake with them. Code that no jump leads to (exception handlers, targets of jump tables)
- * is taken to have the stack of its function's body, and counted apart.
+ * is taken to have the stack of its function's body, that after the word's store, or where no jump leads to a store
+ * that at the jump through a table; and counted apart.
  *
  * Prints one line of sums for each file. Exit status: 0, or 1 where something is wrong, or 2 where a file can't be
  * read.
@@ -37,6 +38,7 @@ struct check {
     struct disassembly code;
     struct reached *reached;   /* of each instruction */
     struct stack *bodies;      /* of each function: the stack after its word's store; depth UNKNOWN where it has none */
+    struct stack *at_table;    /* and before its jump through a table, or depth UNKNOWN */
     size_t *queue, queue_size; /* instructions whose successors are to be looked at */
     unsigned calls, assumed, other_calls, unknown, errors;
 };
@@ -98,6 +100,8 @@ static void follow(struct check *check, size_t index)
         size_t target = find_instruction(&check->code, strtoull(instruction->operands, NULL, 16));
         if (target != SIZE_MAX && instruction->operands[0] != '*')
             reach(check, target, &stack, reached->assumed);
+        else if (always && instruction->operands[0] == '*' && stack.depth != 8)
+            check->at_table[instruction->function] = stack; /* one at depth 8 is a tail call */
         if (always)
             return;
         /* The end of a loop of stack probes: rsp has got to the mark. */
@@ -139,7 +143,7 @@ static const struct stack *body_of(const struct check *check, size_t function)
                 check->code.functions[i].name[length] == '\0' && check->bodies[i].depth != UNKNOWN)
                 return &check->bodies[i];
     }
-    return &check->bodies[function];
+    return check->bodies[function].depth != UNKNOWN ? &check->bodies[function] : &check->at_table[function];
 }
 
 static void follow_file(struct check *check)
@@ -148,7 +152,7 @@ static void follow_file(struct check *check)
     struct stack entry = stack_at_entry();
 
     for (size_t i = 0; i < code->function_count; i++) {
-        check->bodies[i].depth = UNKNOWN;
+        check->bodies[i].depth = check->at_table[i].depth = UNKNOWN;
         if (code->functions[i].count > 0 && strstr(code->functions[i].name, ".cold") == NULL)
             reach(check, code->functions[i].first, &entry, false);
     }
@@ -237,6 +241,7 @@ static int check_file(const char *path)
         check.reached = calloc(count + 1, sizeof *check.reached);
         check.queue = calloc(count + 1, sizeof *check.queue);
         check.bodies = calloc(check.code.function_count + 1, sizeof *check.bodies);
+        check.at_table = calloc(check.code.function_count + 1, sizeof *check.at_table);
         follow_file(&check);
         for (size_t i = 0; i < count; i++) {
             if (is_call(&check.code.instructions[i]))
@@ -255,6 +260,7 @@ static int check_file(const char *path)
     free(check.reached);
     free(check.queue);
     free(check.bodies);
+    free(check.at_table);
     return status;
 }
 
