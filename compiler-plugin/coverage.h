@@ -28,11 +28,16 @@ enum class uncovered {
     rbp_unknown,
 };
 
+/* Whether a function's callees need SP to be a multiple of 16, as ever, or, all of them, do with 8. */
+enum class alignment_need { unknown, usual, none };
+
 /* The decision about a function, carried from its first frame layout to its last instruction. */
 struct function_plan {
     int funcdef_no;       /* whose plan this is: GCC's number of the function, 0 where there is none yet */
     uncovered reason;     /* no while the function is to have a word */
     HOST_WIDE_INT added;  /* bytes the frame was made longer by for the word */
+    alignment_need alignment;
+    unsigned usual_boundary; /* crtl->preferred_stack_boundary before the word was given room; 0: it was not */
     HOST_WIDE_INT bottom; /* CFA - SP in the last layout */
     uint32_t word;        /* low 32 bits of the word, 0 until the prologue stores it */
     word_store store;     /* in the prologue, from there to the pass that follows (word-sink.cc) */

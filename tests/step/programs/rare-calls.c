@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions that need their frame everywhere and call on some paths alone, so that the word is stored there. */
+/*
+ * Functions that need their frame everywhere and call on some paths alone, so that the word is stored there; and ones
+ * that call none but themselves, whose frames need no alignment.
+ */
 #include "program.h"
 
 static int table[8];
+
+struct tree {
+    struct tree *left, *right;
+    int value;
+};
 
 static NOINLINE int saves_register(int *p)
 {
@@ -47,8 +55,22 @@ static NOINLINE int switches(int n)
     }
 }
 
+static NOINLINE long visit(const struct tree *tree, long sum)
+{
+    if (tree == NULL)
+        return sum;
+    sum = visit(tree->left, sum) + tree->value;
+    return visit(tree->right, sum);
+}
+
+static NOINLINE int fibonacci(int n)
+{
+    return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
+}
+
 int main(void)
 {
+    struct tree low = {NULL, NULL, 1}, high = {NULL, NULL, 2}, all = {&low, &high, 3};
     int total = 0;
     for (int i = 0; i < 8; i++) {
         fill_stack();
@@ -59,6 +81,10 @@ int main(void)
         fill_stack();
         total += switches(i);
     }
+    fill_stack();
+    CHECK(visit(&all, 0) == 6);
+    fill_stack();
+    CHECK(fibonacci(6) == 8);
     CHECK(total != 0);
     return 0;
 }
