@@ -101,12 +101,12 @@ struct sp_memory *sp_memory_get(uintptr_t sp)
             return NULL;
         memory->walk_sp = sp;
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
-        if (thread->memory != NULL) {
-            /* A handler that walked meanwhile has got some. */
+        /* A handler that has walked meanwhile has got some, which must not be lost. */
+        struct sp_memory *none = NULL;
+        if (!__atomic_compare_exchange_n(&thread->memory, &none, memory, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
             put_free(memory, memory);
             return NULL;
         }
-        thread->memory = memory;
         pthread_setspecific(thread_end, memory);
         return memory;
     }
