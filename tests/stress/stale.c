@@ -78,7 +78,7 @@ int wordless(int argument, int (*f)(int)) __asm__("wordless");
 void ends_in_call(void (*f)(void)) __asm__("ends_in_call");
 void trap_after_call(void (*f)(void)) __asm__("trap_after_call");
 
-/* Interrupted in a frame whose CFA is rbp + 16: with the rbp of a frame further out it has other callers. */
+/* Interrupted in a frame whose CFA is rbp + 16: with another rbp its caller is a frame further out. */
 static volatile int traps;
 
 static void on_trap(int number, void *info, void *data)
@@ -86,54 +86,54 @@ static void on_trap(int number, void *info, void *data)
     (void)number;
     (void)info;
     ucontext_t other = *(const ucontext_t *)data;
-    greg_t *rbp = &other.uc_mcontext.gregs[REG_RBP];
-    *rbp = *(const greg_t *)*rbp;
     for (int i = 0; i < 3; i++) {
         compare_context("the frame's rbp", data);
+        other.uc_mcontext.gregs[REG_RBP] = (greg_t)true_walk.frames[3].sp - 16;
         compare_context("another rbp", &other);
-        if (i == 1)
-            compare_own("the handler");
         compare_context("the frame's rbp again", data);
-        compare_context("the frame's rbp once more", data);
+        compare_own("the handler");
+        compare_context("the frame's rbp after the handler", data);
         compare_context("another rbp again", &other);
     }
     EXPECT(true_walk.end == SP_END_OUTERMOST, "end: %s", sp_end_name(true_walk.end));
     traps = traps + 1;
 }
 
-static NOINLINE int trap_between(int depth);
-
-static NOINLINE int variable_frame(int depth)
+static NOINLINE int variable_frame(int size)
 {
-    volatile char *block = alloca((size_t)(depth + 1) * 16);
+    volatile char *block = alloca((size_t)size);
     block[0] = 1;
-    if (depth != 0)
-        return wordless(depth - 1, trap_between) + block[0];
     __asm__ volatile("int3");
     return block[0];
 }
 
-static NOINLINE int trap_between(int depth)
+static NOINLINE int trap_below(int size)
 {
-    volatile int local = depth;
-    return variable_frame(depth) + local;
+    volatile int local = size;
+    return variable_frame(size) + local;
 }
 
 static NOINLINE void trap(void)
 {
-    trap_between(1);
+    trap_below(16);
+    __asm__ volatile("" ::: "memory");
+}
+
+static NOINLINE void trap_below_wordless(void)
+{
+    wordless(16, trap_below);
     __asm__ volatile("" ::: "memory");
 }
 
 static void another_rbp(void)
 {
     handle(SIGTRAP, on_trap, 0);
-    for (volatile int i = 0; i < 4; i++) {
+    for (volatile int i = 0; i < 6; i++) {
         /* What is kept goes as far as the frames that come. */
         compare_own("before");
-        go_deeper(20, trap);
+        go_deeper(20, i % 2 == 0 ? trap : trap_below_wordless);
     }
-    EXPECT(traps == 4, "%d traps", traps);
+    EXPECT(traps == 6, "%d traps", traps);
 }
 
 /* An interrupted frame, and one whose call is its function's last instruction. */
