@@ -74,8 +74,8 @@ void sp_ahead_keep_by_rbp(struct sp_ahead *ahead, const struct sp_kept_row *row,
     }
 }
 
-int sp_ahead_repeat(const struct sp_memory *memory, bool interrupted, uintptr_t rbp, void **pcs, int max,
-                    uintptr_t last)
+__attribute__((hot)) int sp_ahead_repeat(const struct sp_memory *memory, bool interrupted, uintptr_t rbp, void **pcs,
+                                         int max, uintptr_t last)
 {
     const struct sp_kept_row *row = memory->row;
     const unsigned first = row->first;

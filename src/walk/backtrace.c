@@ -22,7 +22,12 @@
 
 #define INLINE inline __attribute__((always_inline))
 #define NOINLINE __attribute__((noinline))
+#if __has_attribute(no_reorder)
+#define HOT                                                                                                            \
+    __attribute__((hot, no_reorder)) /* in the order of this file, so that what comes first is next to the stub */
+#else
 #define HOT __attribute__((hot))
+#endif
 #define COLD __attribute__((cold, noinline))
 #define UNLIKELY(condition) __builtin_expect(condition, 0)
 
@@ -194,6 +199,44 @@ stop:;
     return go_on_from_stride(pcs, max, own, ucontext, &stopped);
 }
 
+/* The other ways: functions of their own, so that each has all registers to itself. */
+static HOT NOINLINE int splice_from(void **pcs, int max, const struct sp_own_registers *own, struct sp_memory *memory);
+static HOT NOINLINE int splice_context(void **pcs, int max, const void *ucontext, struct sp_memory *memory);
+static HOT NOINLINE int again(void **pcs, int max, START, struct sp_memory *memory);
+static COLD int by_no_short_way(void **pcs, int max, START);
+
+static INLINE int backtrace(void **pcs, int max, START, uintptr_t here)
+{
+    struct first first = first_of(own, ucontext);
+    /* The word at a context's SP may not be all there. */
+    if (UNLIKELY(first.sp < sp_thread.stacks.own_lo || first.sp >= sp_thread.stacks.own_hi ||
+                 (ucontext != NULL && sp_thread.stacks.own_hi - first.sp < 8)))
+        return by_no_short_way(pcs, max, own, ucontext);
+    if (sp_thread.unkept != 0)
+        return stride(pcs, max, own, ucontext, here);
+    struct sp_memory *memory = sp_thread.memory;
+    if (UNLIKELY(memory == NULL || memory->walk_sp != 0))
+        return by_no_short_way(pcs, max, own, ucontext);
+    sp_memory_hold(memory, here);
+    if (memory->start_sp == first.sp && memory->start_pc == first.pc)
+        return again(pcs, max, own, ucontext, memory);
+    return own != NULL ? splice_from(pcs, max, own, memory) : splice_context(pcs, max, ucontext, memory);
+}
+
+HOT int sp_backtrace_from(void **pcs, int max, const struct sp_own_registers *own)
+{
+    if (pcs == NULL || max <= 0)
+        return 0;
+    return backtrace(pcs, max, own, NULL, (uintptr_t)own);
+}
+
+HOT __attribute__((visibility("default"))) int sp_backtrace_context(const void *ucontext, void **pcs, int max)
+{
+    if (ucontext == NULL || pcs == NULL || max <= 0)
+        return 0;
+    return backtrace(pcs, max, NULL, ucontext, (uintptr_t)__builtin_frame_address(0));
+}
+
 /* New frames are put in front of the row's so many at a time: most often once, and where they end is clear. */
 enum { COPIED = 16 };
 
@@ -278,19 +321,18 @@ stop:;
     return go_on_from_splice(pcs, max, own, ucontext, memory);
 }
 
-/* Functions of their own, so that each has all registers to itself. */
-static NOINLINE int splice_from(void **pcs, int max, const struct sp_own_registers *own, struct sp_memory *memory)
+static int splice_from(void **pcs, int max, const struct sp_own_registers *own, struct sp_memory *memory)
 {
     return splice(pcs, max, own, NULL, memory);
 }
 
-static NOINLINE int splice_context(void **pcs, int max, const void *ucontext, struct sp_memory *memory)
+static int splice_context(void **pcs, int max, const void *ucontext, struct sp_memory *memory)
 {
     return splice(pcs, max, NULL, ucontext, memory);
 }
 
 /* Where the last walk started here. */
-static NOINLINE int again(void **pcs, int max, START, struct sp_memory *memory)
+static int again(void **pcs, int max, START, struct sp_memory *memory)
 {
     struct first first = first_of(own, ucontext);
     int n = sp_ahead_repeat(memory, ucontext != NULL, first.rbp, pcs, max, sp_thread.stacks.own_hi - 8);
@@ -302,42 +344,10 @@ static NOINLINE int again(void **pcs, int max, START, struct sp_memory *memory)
 }
 
 /* The thread has no memory yet, or another walk has it; or the stack is another than its own. */
-static COLD int by_no_short_way(void **pcs, int max, START)
+static int by_no_short_way(void **pcs, int max, START)
 {
     struct sp_start start = start_of(own, ucontext);
     struct sp_sink sink = {pcs, NULL, max};
     enum sp_end end;
     return sp_walk_fast(&start, &sink, &end);
-}
-
-static INLINE int backtrace(void **pcs, int max, START, uintptr_t here)
-{
-    struct first first = first_of(own, ucontext);
-    /* The word at a context's SP may not be all there. */
-    if (UNLIKELY(first.sp < sp_thread.stacks.own_lo || first.sp >= sp_thread.stacks.own_hi ||
-                 (ucontext != NULL && sp_thread.stacks.own_hi - first.sp < 8)))
-        return by_no_short_way(pcs, max, own, ucontext);
-    if (sp_thread.unkept != 0)
-        return stride(pcs, max, own, ucontext, here);
-    struct sp_memory *memory = sp_thread.memory;
-    if (UNLIKELY(memory == NULL || memory->walk_sp != 0))
-        return by_no_short_way(pcs, max, own, ucontext);
-    sp_memory_hold(memory, here);
-    if (memory->start_sp == first.sp && memory->start_pc == first.pc)
-        return again(pcs, max, own, ucontext, memory);
-    return own != NULL ? splice_from(pcs, max, own, memory) : splice_context(pcs, max, ucontext, memory);
-}
-
-HOT int sp_backtrace_from(void **pcs, int max, const struct sp_own_registers *own)
-{
-    if (pcs == NULL || max <= 0)
-        return 0;
-    return backtrace(pcs, max, own, NULL, (uintptr_t)own);
-}
-
-HOT __attribute__((visibility("default"))) int sp_backtrace_context(const void *ucontext, void **pcs, int max)
-{
-    if (ucontext == NULL || pcs == NULL || max <= 0)
-        return 0;
-    return backtrace(pcs, max, NULL, ucontext, (uintptr_t)__builtin_frame_address(0));
 }

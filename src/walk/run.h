@@ -63,7 +63,8 @@ static inline __attribute__((always_inline)) int sp_run_put(struct sp_run *run, 
         uintptr_t offset = pc + from_lo;
         if (offset >= span)
             break;
-        if (!(whole[offset >> 15] >> (offset >> 9 & 63) & 1) && !sp_covered_in_part(coverage, offset))
+        bool is_whole = whole[offset >> 15] >> (offset >> 9 & 63) & 1;
+        if (__builtin_expect(!is_whole, 0) && !sp_covered_in_part(coverage, offset))
             break;
         int64_t tag_and_slot = (int64_t)sp_load(above - 8) >> SP_WORD_SLOT_SHIFT;
         uint64_t slot = (uint64_t)(tag_and_slot - SP_TAG_AT_SLOT);
