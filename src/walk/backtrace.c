@@ -52,10 +52,10 @@ static INLINE struct first first_of(START)
         .pc = sp_load(at + SP_UCONTEXT_RIP), .sp = sp_load(at + SP_UCONTEXT_RSP), .rbp = sp_load(at + SP_UCONTEXT_RBP)};
 }
 
-static INLINE void leave_first(struct first *first, uintptr_t lo, uintptr_t last)
+static INLINE void leave_first(struct first *first, uintptr_t last)
 {
     first->rule = sp_rules_get(sp_lookup_address(first->pc, true));
-    first->caller_sp = sp_follow(first->rule, true, first->sp, 0, first->rbp, lo, last);
+    first->caller_sp = sp_follow(first->rule, true, first->sp, 0, first->rbp, first->sp, last);
     if (first->caller_sp > last)
         first->caller_sp = 0;
 }
@@ -164,14 +164,13 @@ static INLINE int put_outermost(const struct sp_memory *memory, uintptr_t pc, ui
     return count;
 }
 
-static INLINE int stride(void **pcs, int max, START, uintptr_t here)
+static INLINE int stride(void **pcs, int max, START, uintptr_t last, uintptr_t here)
 {
     struct first first = first_of(own, ucontext);
-    const uintptr_t last = sp_thread.stacks.own_hi - 8;
     struct sp_run run = {first.pc, first.sp, &sp_program_coverage, last};
     int n = 0, count = 0;
     if (ucontext != NULL) {
-        leave_first(&first, sp_thread.stacks.own_lo, last);
+        leave_first(&first, last);
         if (UNLIKELY(first.caller_sp == 0))
             goto stop;
         pcs[n++] = (void *)first.pc;
@@ -200,27 +199,30 @@ stop:;
 }
 
 /* The other ways: functions of their own, so that each has all registers to itself. */
-static HOT NOINLINE int splice_from(void **pcs, int max, const struct sp_own_registers *own, struct sp_memory *memory);
-static HOT NOINLINE int splice_context(void **pcs, int max, const void *ucontext, struct sp_memory *memory);
-static HOT NOINLINE int again(void **pcs, int max, START, struct sp_memory *memory);
+static HOT NOINLINE int splice_from(void **pcs, int max, const struct sp_own_registers *own, struct sp_memory *memory,
+                                    uintptr_t last);
+static HOT NOINLINE int splice_context(void **pcs, int max, const void *ucontext, struct sp_memory *memory,
+                                       uintptr_t last);
+static HOT NOINLINE int again(void **pcs, int max, START, struct sp_memory *memory, uintptr_t last);
 static COLD int by_no_short_way(void **pcs, int max, START);
 
 static INLINE int backtrace(void **pcs, int max, START, uintptr_t here)
 {
     struct first first = first_of(own, ucontext);
+    /* Once for all of the walk: a handler can find out another stack's extents. */
+    const uintptr_t hi = __atomic_load_n(&sp_thread.stacks.own_hi, __ATOMIC_ACQUIRE), last = hi - 8;
     /* The word at a context's SP may not be all there. */
-    if (UNLIKELY(first.sp < sp_thread.stacks.own_lo || first.sp >= sp_thread.stacks.own_hi ||
-                 (ucontext != NULL && sp_thread.stacks.own_hi - first.sp < 8)))
+    if (UNLIKELY(first.sp < sp_thread.stacks.own_lo || first.sp >= hi || (ucontext != NULL && first.sp > last)))
         return by_no_short_way(pcs, max, own, ucontext);
     if (sp_thread.unkept != 0)
-        return stride(pcs, max, own, ucontext, here);
+        return stride(pcs, max, own, ucontext, last, here);
     struct sp_memory *memory = sp_thread.memory;
     if (UNLIKELY(memory == NULL || memory->walk_sp != 0))
         return by_no_short_way(pcs, max, own, ucontext);
     sp_memory_hold(memory, here);
     if (memory->start_sp == first.sp && memory->start_pc == first.pc)
-        return again(pcs, max, own, ucontext, memory);
-    return own != NULL ? splice_from(pcs, max, own, memory) : splice_context(pcs, max, ucontext, memory);
+        return again(pcs, max, own, ucontext, memory, last);
+    return own != NULL ? splice_from(pcs, max, own, memory, last) : splice_context(pcs, max, ucontext, memory, last);
 }
 
 HOT int sp_backtrace_from(void **pcs, int max, const struct sp_own_registers *own)
@@ -250,11 +252,10 @@ static INLINE void put_before(struct sp_kept_row *row, unsigned next, const stru
     _mm_storeu_si128((__m128i *)(row->how + next - COPIED), how);
 }
 
-static INLINE int splice(void **pcs, int max, START, struct sp_memory *memory)
+static INLINE int splice(void **pcs, int max, START, struct sp_memory *memory, uintptr_t last)
 {
     const struct sp_way plain = {true, 0};
     struct first first = first_of(own, ucontext);
-    const uintptr_t last = sp_thread.stacks.own_hi - 8;
     struct sp_run run = {first.pc, first.sp, &sp_program_coverage, last};
     struct sp_kept_row *row = memory->row, *new_row = sp_memory_other_row(memory);
     SP_APART(new_row);
@@ -274,7 +275,7 @@ static INLINE int splice(void **pcs, int max, START, struct sp_memory *memory)
     struct sp_way way = plain;
     uintptr_t nearest = first.sp + 1; /* the first frame itself is put, whether it is in the row or not */
     if (ucontext != NULL) {
-        leave_first(&first, sp_thread.stacks.own_lo, last);
+        leave_first(&first, last);
         if (UNLIKELY(first.caller_sp == 0))
             goto stop;
         way = sp_way_of(first.rule, 0, first.sp);
@@ -321,26 +322,27 @@ stop:;
     return go_on_from_splice(pcs, max, own, ucontext, memory);
 }
 
-static int splice_from(void **pcs, int max, const struct sp_own_registers *own, struct sp_memory *memory)
+static int splice_from(void **pcs, int max, const struct sp_own_registers *own, struct sp_memory *memory,
+                       uintptr_t last)
 {
-    return splice(pcs, max, own, NULL, memory);
+    return splice(pcs, max, own, NULL, memory, last);
 }
 
-static int splice_context(void **pcs, int max, const void *ucontext, struct sp_memory *memory)
+static int splice_context(void **pcs, int max, const void *ucontext, struct sp_memory *memory, uintptr_t last)
 {
-    return splice(pcs, max, NULL, ucontext, memory);
+    return splice(pcs, max, NULL, ucontext, memory, last);
 }
 
 /* Where the last walk started here. */
-static int again(void **pcs, int max, START, struct sp_memory *memory)
+static int again(void **pcs, int max, START, struct sp_memory *memory, uintptr_t last)
 {
     struct first first = first_of(own, ucontext);
-    int n = sp_ahead_repeat(memory, ucontext != NULL, first.rbp, pcs, max, sp_thread.stacks.own_hi - 8);
+    int n = sp_ahead_repeat(memory, ucontext != NULL, first.rbp, pcs, max, last);
     if (n != 0) {
         sp_memory_give_back(memory);
         return n;
     }
-    return own != NULL ? splice_from(pcs, max, own, memory) : splice_context(pcs, max, ucontext, memory);
+    return own != NULL ? splice_from(pcs, max, own, memory, last) : splice_context(pcs, max, ucontext, memory, last);
 }
 
 /* The thread has no memory yet, or another walk has it; or the stack is another than its own. */
