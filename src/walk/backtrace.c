@@ -61,7 +61,7 @@ static INLINE void leave_first(struct first *first, uintptr_t last)
 }
 
 static int finish(const struct sp_start *start, const struct sp_sink *sink, struct sp_recording *recording,
-                  const struct sp_progress *progress)
+                  struct sp_progress *progress)
 {
     enum sp_end end;
     int n = recording != NULL ? sp_walk_and_keep_pcs(start, sink, &end, recording, progress)

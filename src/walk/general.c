@@ -71,7 +71,7 @@ static enum sp_end end_of(enum sp_step_result result)
 
 /* Returns -1 where the walk must be a full one. recording is NULL where nothing is kept. */
 static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame *frames, int max, enum sp_end *end,
-                       struct sp_recording *recording, const struct sp_progress *progress)
+                       struct sp_recording *recording, struct sp_progress *progress)
 {
     /* Field by field: what a step sets is not read before. */
     struct sp_cursor cursor;
@@ -321,6 +321,7 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
         }
     }
 
+    progress->stack_changes = cursor.stack_changes;
     if (recording != NULL) {
         if (n < 0)
             sp_recording_drop(recording);
@@ -331,25 +332,25 @@ static INLINE int walk(const struct sp_start *start, void **pcs, struct sp_frame
 }
 
 int sp_walk_pcs(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end,
-                const struct sp_progress *progress)
+                struct sp_progress *progress)
 {
     return walk(start, sink->pcs, NULL, sink->max, end, NULL, progress);
 }
 
 int sp_walk_and_keep_pcs(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end,
-                         struct sp_recording *recording, const struct sp_progress *progress)
+                         struct sp_recording *recording, struct sp_progress *progress)
 {
     return walk(start, sink->pcs, NULL, sink->max, end, recording, progress);
 }
 
 int sp_walk_frames(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end,
-                   const struct sp_progress *progress)
+                   struct sp_progress *progress)
 {
     return walk(start, NULL, sink->frames, sink->max, end, NULL, progress);
 }
 
 int sp_walk_and_keep_frames(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end,
-                            struct sp_recording *recording, const struct sp_progress *progress)
+                            struct sp_recording *recording, struct sp_progress *progress)
 {
     return walk(start, NULL, sink->frames, sink->max, end, recording, progress);
 }

@@ -10,12 +10,12 @@
 #include "walk/progress.h"
 
 int sp_walk_pcs(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end,
-                const struct sp_progress *progress);
+                struct sp_progress *progress);
 int sp_walk_frames(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end,
-                   const struct sp_progress *progress);
+                   struct sp_progress *progress);
 int sp_walk_and_keep_pcs(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end,
-                         struct sp_recording *recording, const struct sp_progress *progress);
+                         struct sp_recording *recording, struct sp_progress *progress);
 int sp_walk_and_keep_frames(const struct sp_start *start, const struct sp_sink *sink, enum sp_end *end,
-                            struct sp_recording *recording, const struct sp_progress *progress);
+                            struct sp_recording *recording, struct sp_progress *progress);
 
 #endif

@@ -23,6 +23,7 @@ struct sp_progress {
     struct sp_way way; /* how it came there */
     unsigned unasked;  /* rbp_at is where rbp is saved, unless one of the last `unasked` new frames saves it */
     struct sp_ahead ahead;
+    unsigned stack_changes; /* set at the walk's end: how many times it went from one stack to another */
 };
 
 /* Field by field: a copy of what has just been stored in parts would have to wait for it. */

@@ -4,8 +4,9 @@
 #include "module/kernel.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stddef.h>
+
+enum { PAGE = 4096 };
 
 __thread struct sp_thread sp_thread;
 
@@ -67,12 +68,6 @@ __attribute__((destructor)) static void delete_key(void)
         pthread_key_delete(thread_end);
 }
 
-static bool is_on_alternate_stack(void)
-{
-    stack_t alternate;
-    return sp_syscall6(SYS_sigaltstack, 0, (long)&alternate, 0, 0, 0, 0) != 0 || (alternate.ss_flags & SS_ONSTACK) != 0;
-}
-
 static struct sp_memory *new_memory(void)
 {
     if (sp_thread.has_ended || __atomic_load_n(&thread_end_state, __ATOMIC_ACQUIRE) != 2)
@@ -110,19 +105,22 @@ struct sp_memory *sp_memory_get(uintptr_t sp)
         pthread_setspecific(thread_end, memory);
         return memory;
     }
-    /*
-     * A walk that has it already was interrupted by this one, or left by a longjmp out of a handler. It is the latter
-     * where its frame is gone: where the thread's own stack has been cut back above it.
-     */
-    uintptr_t walk_sp = memory->walk_sp;
-    if (walk_sp != 0) {
-        const struct sp_stacks *stacks = &thread->stacks;
-        bool both_own = walk_sp >= stacks->own_lo && sp < stacks->own_hi;
-        if (!both_own || sp <= walk_sp || is_on_alternate_stack())
-            return NULL;
-        sp_memory_empty(memory);
-    }
+    /* A walk that has it already was interrupted by this one, or left by a longjmp out of a handler. */
+    if (memory->walk_sp != 0)
+        return NULL;
     memory->walk_sp = sp;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     return memory;
+}
+
+void sp_memory_regain(uintptr_t lowest, uintptr_t sp)
+{
+    struct sp_memory *memory = sp_thread.memory;
+    const struct sp_stacks *stacks = &sp_thread.stacks;
+    /* A walk holds it from a little further in than where it starts, which its stack's extents have. */
+    const uintptr_t own_lo = stacks->own_lo - PAGE;
+    if (memory == NULL || memory->walk_sp < own_lo || memory->walk_sp >= lowest || sp < own_lo || sp >= stacks->own_hi)
+        return;
+    sp_memory_empty(memory);
+    sp_memory_give_back(memory);
 }

@@ -200,6 +200,13 @@ static inline void sp_memory_give_back(struct sp_memory *memory)
     memory->walk_sp = 0;
 }
 
+/*
+ * For a walk that another one kept from the memory, and that came from `lowest`, where the thread is at work, through
+ * the frame at sp to the outermost one, on one stack: where that is the thread's own, all frames of the thread are
+ * above `lowest`. A walk that has the memory and was further in is no more, and the memory is free again.
+ */
+void sp_memory_regain(uintptr_t lowest, uintptr_t sp);
+
 /* As sp_memory_take, where the thread has none yet, or another walk has it. */
 struct sp_memory *sp_memory_get(uintptr_t sp);
 

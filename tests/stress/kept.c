@@ -11,6 +11,7 @@
 
 #include <alloca.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -166,11 +167,13 @@ static NOINLINE int above(unsigned n, unsigned depth)
     return go(depth, random_below(2) == 0) + go(random_below(6), random_below(2) == 0);
 }
 
+static unsigned stack_flags;
+
 static void *walk_often(void *rounds)
 {
     /* On the same stack, which lies above the frames that are walked. */
     char alternate[ALTERNATE];
-    stack_t stack = {.ss_sp = alternate, .ss_size = sizeof alternate};
+    stack_t stack = {.ss_sp = alternate, .ss_size = sizeof alternate, .ss_flags = (int)stack_flags};
     sigaltstack(&stack, NULL);
     for (int i = 0; i < *(int *)rounds; i++) {
         kinds = 3 + random_below(2);
@@ -204,6 +207,14 @@ static void on_the_same_stack(void)
 static void on_an_alternate_stack(void)
 {
     walk_each_step_of_each(SA_ONSTACK);
+}
+
+/* Of which the kernel says, while the handler runs, that there is none. */
+static void on_a_disarmed_stack(void)
+{
+    stack_flags = 1u << 31; /* SS_AUTODISARM, which libc does not define */
+    walk_each_step_of_each(SA_ONSTACK);
+    stack_flags = 0;
 }
 
 /* A handler in the midst of the walk at which a thread gets its memory may have got some: it must not be lost. */
@@ -255,10 +266,62 @@ static void memory_got_twice(void)
     EXPECT(walk_at > 50 && walk_at < STEPS_MOST, "%ld steps", walk_at);
 }
 
+/* A walk that a handler has left by siglongjmp has its memory no more, once a walk further out shows it. */
+static sigjmp_buf back;
+static void *some_pcs[WALK_MOST];
+
+static void leave_walk(int number, void *info, void *context)
+{
+    (void)number;
+    (void)info;
+    (void)context;
+    if (sp_thread.memory->walk_sp != 0)
+        siglongjmp(back, 1);
+}
+
+static void walk_context(int number, void *info, void *context)
+{
+    (void)number;
+    (void)info;
+    sp_backtrace_context(context, some_pcs, WALK_MOST);
+}
+
+static NOINLINE int left_further_in(unsigned depth)
+{
+    volatile int local = (int)depth;
+    if (depth > 0)
+        return left_further_in(depth - 1) + local;
+    STEP_ON;
+    sp_backtrace(some_pcs, WALK_MOST);
+    STEP_OFF;
+    return local;
+}
+
+static void memory_of_a_walk_that_is_left(void)
+{
+    handle(SIGTRAP, leave_walk, 0);
+    handle(SIGUSR1, walk_context, 0);
+    for (int i = 0; i < 3; i++)
+        sp_backtrace(some_pcs, WALK_MOST);
+    for (volatile int by_context = 0; by_context < 2; by_context = by_context + 1) {
+        sp_thread.unkept = 0;
+        if (sigsetjmp(back, 1) == 0)
+            left_further_in(400); /* further than a signal frame and a handler */
+        EXPECT(sp_thread.memory->walk_sp != 0, "not left in a walk");
+        if (by_context != 0)
+            raise(SIGUSR1);
+        else
+            sp_backtrace(some_pcs, WALK_MOST);
+        EXPECT(sp_thread.memory->walk_sp == 0, "%s: the memory is not free again", by_context ? "context" : "own");
+    }
+}
+
 int main(void)
 {
     tap_case("each step of walks, by handlers on the stack that is walked", on_the_same_stack);
     tap_case("each step of walks, by handlers on an alternate stack within it", on_an_alternate_stack);
+    tap_case("the same on one that is disarmed meanwhile", on_a_disarmed_stack);
     tap_case("the memory of a thread, got by a walk and by a handler in it", memory_got_twice);
+    tap_case("the memory of a walk that is left by siglongjmp", memory_of_a_walk_that_is_left);
     return tap_end();
 }
