@@ -33,16 +33,16 @@ enum class alignment_need { unknown, usual, none };
 
 /* The decision about a function, carried from its first frame layout to its last instruction. */
 struct function_plan {
-    int funcdef_no;       /* whose plan this is: GCC's number of the function, 0 where there is none yet */
-    uncovered reason;     /* no while the function is to have a word */
-    HOST_WIDE_INT added;  /* bytes the frame was made longer by for the word */
+    int funcdef_no;      /* whose plan this is: GCC's number of the function, 0 where there is none yet */
+    uncovered reason;    /* no while the function is to have a word */
+    HOST_WIDE_INT added; /* bytes the frame was made longer by for the word */
     alignment_need alignment;
     unsigned usual_boundary; /* crtl->preferred_stack_boundary before the word was given room; 0: it was not */
-    HOST_WIDE_INT bottom; /* CFA - SP in the last layout */
-    uint32_t word;        /* low 32 bits of the word, 0 until the prologue stores it */
-    word_store store;     /* in the prologue, from there to the pass that follows (word-sink.cc) */
-    unsigned calls;       /* calls in the final code, tail calls not counted */
-    unsigned word_calls;  /* those at which [SP] is the word */
+    HOST_WIDE_INT bottom;    /* CFA - SP in the last layout */
+    uint32_t word;           /* low 32 bits of the word, 0 until the prologue stores it */
+    word_store store;        /* in the prologue, from there to the pass that follows (word-sink.cc) */
+    unsigned calls;          /* calls in the final code, tail calls not counted */
+    unsigned word_calls;     /* those at which [SP] is the word */
 };
 
 /* The plan of the function that GCC compiles now; GCC compiles one at a time from layout to final. */
