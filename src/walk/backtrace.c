@@ -85,6 +85,8 @@ static void begin(struct sp_progress *progress, const struct sp_start *start, co
     progress->sp = stopped->sp;
     progress->left_sp = start->sp;
     progress->interrupted = false;
+    if (start->interrupted && sp_rule_slot(stopped->rule) != 0)
+        progress->rbp_at = stopped->caller_sp - 8 - 8 * (uintptr_t)sp_rule_slot(stopped->rule);
 }
 
 /* The general walk from where a stride has stopped. */
@@ -97,8 +99,6 @@ static COLD int go_on_from_stride(void **pcs, int max, START, const struct sp_st
     begin(&progress, &start, stopped);
     if (stopped->count != 0) {
         struct sp_run run = {.last_sp = progress.bounds.last};
-        if (start.interrupted && sp_rule_slot(stopped->rule) != 0)
-            progress.rbp_at = stopped->caller_sp - 8 - 8 * (uintptr_t)sp_rule_slot(stopped->rule);
         sp_run_look_back(&run, start.interrupted ? stopped->caller_sp : start.sp, stopped->run_count, &progress.rbp_at,
                          &progress.left_sp);
     }
@@ -126,13 +126,8 @@ static COLD int go_on_from_splice(void **pcs, int max, START, struct sp_memory *
                       &progress.bounds);
     if (stopped->count != 0) {
         struct sp_kept_row *row = recording.new_row;
-        progress.unasked = (unsigned)stopped->count;
+        progress.unasked = (unsigned)stopped->count - (progress.rbp_at != 0);
         if (start.interrupted) {
-            unsigned slot = sp_rule_slot(stopped->rule);
-            if (slot != 0) {
-                progress.rbp_at = stopped->caller_sp - 8 - 8 * (uintptr_t)slot;
-                progress.unasked--;
-            }
             progress.way = sp_way_of(stopped->rule, 0, start.sp);
             if (stopped->run_count != 0)
                 sp_kept_put(row, recording.at + 1, (uintptr_t)pcs[1], stopped->caller_sp, progress.way);

@@ -152,7 +152,7 @@ struct sp_memory {
     uint8_t is_whole;             /* the last frame has no caller */
     uint8_t strange; /* how many kept walks in a row found few of their frames known; stops at WALKS_STRANGE_MAX */
     /*
-     * How many frames, where the last walk is whole, lie above all that are left by a word: a few of libc's. Each is
+     * How many frames of the last walk that was whole lie above all that are left by a word: a few of libc's. Each is
      * plainly come to, by these slots and pcs, which are a guess as all others are. 0: there are none, or too many.
      */
     uint32_t outermost;

@@ -5,6 +5,7 @@
  */
 #include "../cases/tap.h"
 #include "../cases/walks.h"
+#include "single_step.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -27,13 +28,6 @@ static void on_step(int number, void *info, void *context)
     if (++steps == leave_at)
         siglongjmp(back, 1);
 }
-
-#define STEP_ON                                                                                                        \
-    __asm__ volatile("lea -128(%%rsp), %%rsp\n pushf\n orl $256, (%%rsp)\n popf\n lea 128(%%rsp), %%rsp" ::            \
-                         : "memory", "cc")
-#define STEP_OFF                                                                                                       \
-    __asm__ volatile("lea -128(%%rsp), %%rsp\n pushf\n andl $~256, (%%rsp)\n popf\n lea 128(%%rsp), %%rsp" ::          \
-                         : "memory", "cc")
 
 static NOINLINE void step_backtrace(void)
 {

@@ -8,6 +8,8 @@
 
 #include "../cases/tap.h"
 #include "../cases/walks.h"
+#include "single_step.h"
+#include "without_memory.h"
 
 #include <alloca.h>
 #include <pthread.h>
@@ -28,18 +30,6 @@ static unsigned random_below(unsigned n)
     seed ^= seed >> 7;
     seed ^= seed << 17;
     return (unsigned)(seed >> 20) % n;
-}
-
-/* Part of its caller, so that both walks are from the same frame. */
-static inline __attribute__((always_inline)) void walk_without_memory(const void *context, struct walk *walk, int max)
-{
-    struct sp_memory *memory = sp_thread.memory;
-    const uint8_t has_ended = sp_thread.has_ended;
-    sp_thread.has_ended = 1;
-    sp_thread.memory = NULL;
-    walk->n = sp_walk(context, walk->frames, max, &walk->end);
-    sp_thread.memory = memory;
-    sp_thread.has_ended = has_ended;
 }
 
 static int first_difference(void *const *pcs, int n, const struct walk *true_walk, int from)
@@ -93,13 +83,6 @@ static void on_step(int number, void *info, void *context)
             note("a handler's walk", difference, n, &true_walk);
     }
 }
-
-#define STEP_ON                                                                                                        \
-    __asm__ volatile("lea -128(%%rsp), %%rsp\n pushf\n orl $256, (%%rsp)\n popf\n lea 128(%%rsp), %%rsp" ::            \
-                         : "memory", "cc")
-#define STEP_OFF                                                                                                       \
-    __asm__ volatile("lea -128(%%rsp), %%rsp\n pushf\n andl $~256, (%%rsp)\n popf\n lea 128(%%rsp), %%rsp" ::          \
-                         : "memory", "cc")
 
 static NOINLINE void step_walk(bool by_context)
 {

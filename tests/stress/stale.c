@@ -4,6 +4,7 @@
 
 #include "../cases/tap.h"
 #include "../cases/walks.h"
+#include "without_memory.h"
 
 #include <alloca.h>
 #include <pthread.h>
@@ -16,17 +17,6 @@
 
 static void *pcs[WALK_MOST];
 static struct walk true_walk;
-
-/* Part of its caller, so that both walks are from the same frame. */
-static inline __attribute__((always_inline)) void walk_without_memory(const void *context)
-{
-    struct sp_memory *memory = sp_thread.memory;
-    sp_thread.has_ended = 1;
-    sp_thread.memory = NULL;
-    true_walk.n = sp_walk(context, true_walk.frames, WALK_MOST, &true_walk.end);
-    sp_thread.memory = memory;
-    sp_thread.has_ended = 0;
-}
 
 static void compare(const char *what, int n, int from)
 {
@@ -43,14 +33,14 @@ static void compare_context(const char *what, const ucontext_t *context)
     EXPECT(!is_kept || (memory->start_pc == (uintptr_t)context->uc_mcontext.gregs[REG_RIP] &&
                         memory->start_sp == (uintptr_t)context->uc_mcontext.gregs[REG_RSP] && memory->is_interrupted),
            "%s: another start is kept", what);
-    walk_without_memory(context);
+    walk_without_memory(context, &true_walk, WALK_MOST);
     compare(what, n, 0);
 }
 
 static NOINLINE void compare_own(const char *what)
 {
     int n = sp_backtrace(pcs, WALK_MOST);
-    walk_without_memory(NULL);
+    walk_without_memory(NULL, &true_walk, WALK_MOST);
     compare(what, n, 1);
 }
 
@@ -187,7 +177,7 @@ static NOINLINE void compare_frames(void)
     static struct walk walk;
     compare_own("in the call");
     walk.n = sp_walk(NULL, walk.frames, WALK_MOST, &walk.end);
-    walk_without_memory(NULL);
+    walk_without_memory(NULL, &true_walk, WALK_MOST);
     EXPECT(walk.n == true_walk.n, "%d frames; without memory %d", walk.n, true_walk.n);
     for (int i = 0; i < walk.n; i++)
         EXPECT(walk.frames[i].sp == true_walk.frames[i].sp && walk.frames[i].interrupted == 0, "frame %d is another",
